@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "chunk.h"
+
+struct lsc_chunk *lsc_chunk_new(struct lsc_chunk_source *source, size_t bytes, uint32_t thread, uint32_t sequence) {
+  struct lsc_chunk *chunk = source->get(source, &bytes);
+  if (!chunk) return NULL;
+  atomic_store_explicit(&chunk->next, NULL, memory_order_relaxed);
+  atomic_store_explicit(&chunk->capacity, (uint32_t)(bytes / sizeof(struct lsc_row) - 1), memory_order_relaxed);
+  chunk->thread = thread;
+  chunk->sequence = sequence;
+  chunk->bytes = (uint32_t)bytes;
+  return chunk;
+}
+
+void lsc_chunk_free(struct lsc_chunk_source *source, struct lsc_chunk *chunk) {
+  source->put(source, chunk->bytes, chunk, chunk->bytes);
+}
+
+/*
+ * A snapshot may be looking at the first row that is given away. The capacity is stored before the memory goes to the source, whose
+ * lock (or a fresh page) stands between this store and whatever the next owner publishes there; a snapshot that sees a start
+ * in that row (acquire) and then loads the capacity therefore sees the new one, and stops.
+ */
+void lsc_chunk_shrink(struct lsc_chunk_source *source, struct lsc_chunk *chunk, uint32_t rows) {
+  size_t kept = (1 + (size_t)rows) * sizeof(struct lsc_row);
+  kept = (kept + LSC_CHUNK_CELL - 1) & ~(size_t)(LSC_CHUNK_CELL - 1);
+  if (kept >= chunk->bytes) return;
+  size_t bytes = chunk->bytes, rest = bytes - kept;
+  atomic_store_explicit(&chunk->capacity, rows, memory_order_relaxed);
+  if (bytes <= LSC_CHUNK_SHARED) chunk->bytes = (uint32_t)kept;
+  source->put(source, bytes, (unsigned char *)chunk + kept, rest);
+}
+
+size_t lsc_chunk_next_size(size_t bytes) {
+  if (bytes < LSC_CHUNK_SMALL) return LSC_CHUNK_SMALL;
+  size_t next = bytes * 8;
+  return next > LSC_CHUNK_LARGE ? LSC_CHUNK_LARGE : next;
+}

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Rows of recorded calls, and the chunks of memory that hold them.
+ *
+ * A row is written by the thread that begins the call: everything but `start` first, then `start`, which publishes it.
+ * `end` is written once, by whoever ends the call, and publishes that the row will not change again.
+ * Rows hold no pointers, so that a chunk can lie in a file that outlives the process.
+ */
+#ifndef LSC_CHUNK_H
+#define LSC_CHUNK_H
+
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define LSC_ROW_REGION_BITS 30
+#define LSC_ROW_REGION_MASK ((1u << LSC_ROW_REGION_BITS) - 1)
+#define LSC_ROW_TOKEN (1u << 31) /* in `depth`: the call was handed out as a token, so that its end is a compare-and-swap */
+#define LSC_ROW_DEPTH_MASK (LSC_ROW_TOKEN - 1)
+
+struct lsc_row {
+  _Atomic uint64_t start; /* raw clock reading; 0: not published. Release by the owner; acquire by the snapshot */
+  _Atomic uint64_t end;   /* raw clock reading; 0: open. Release by whoever ends; acquire by the snapshot and the owner */
+  uint32_t region;        /* region id, and the API (0 to 2) in the two bits above it */
+  uint32_t depth;         /* open calls of its stack below it; LSC_ROW_TOKEN */
+  uint32_t task;          /* task index + 1; 0 outside any task */
+  uint32_t thread;        /* thread index + 1; 0 unknown */
+};
+_Static_assert(sizeof(struct lsc_row) == 32, "a row is half a cache line");
+
+static inline uint32_t lsc_row_region(const struct lsc_row *row) { return row->region & LSC_ROW_REGION_MASK; }
+static inline unsigned lsc_row_api(const struct lsc_row *row) { return row->region >> LSC_ROW_REGION_BITS; }
+static inline uint32_t lsc_row_depth(const struct lsc_row *row) { return row->depth & LSC_ROW_DEPTH_MASK; }
+static inline int64_t lsc_row_task(const struct lsc_row *row) { return (int64_t)row->task - 1; }
+static inline int64_t lsc_row_thread(const struct lsc_row *row) { return (int64_t)row->thread - 1; }
+
+/* The head of a chunk, as long as a row; its rows follow. */
+struct lsc_chunk {
+  _Atomic(struct lsc_chunk *) next; /* release by the owner when it moves on, which is its last touch of this head; acquire by
+                                       the snapshot. Means nothing outside the process */
+  _Atomic uint32_t capacity;        /* rows; shrinks once, when the owner's thread ends: see lsc_chunk_shrink */
+  uint32_t thread;                  /* as in a row */
+  uint32_t sequence;                /* 0, 1, … within the lane */
+  uint32_t bytes;                   /* of the whole chunk */
+  uint64_t unused;
+};
+_Static_assert(sizeof(struct lsc_chunk) == sizeof(struct lsc_row), "rows keep their alignment behind the head");
+
+static inline struct lsc_row *lsc_chunk_rows(struct lsc_chunk *chunk) { return (struct lsc_row *)(chunk + 1); }
+
+#define LSC_CHUNK_MIN 128
+#define LSC_CHUNK_SMALL 512
+#define LSC_CHUNK_SHARED 4096 /* up to here several chunks share one piece of the source's memory */
+#define LSC_CHUNK_CELL 64     /* their sizes are multiples of this */
+#define LSC_CHUNK_LARGE (2u << 20)
+
+/*
+ * Where chunks come from. get: zeroed memory of about `*bytes` (between LSC_CHUNK_SMALL and LSC_CHUNK_LARGE); `*bytes` receives what
+ * it is, which may be less but never below LSC_CHUNK_MIN; NULL without memory. put: gives back `bytes` from `from` on of a
+ * chunk of `chunk_bytes`: all of it, or its end, of which nothing was ever written. Both may be called from any thread.
+ */
+struct lsc_chunk_source {
+  void *(*get)(struct lsc_chunk_source *source, size_t *bytes);
+  void (*put)(struct lsc_chunk_source *source, size_t chunk_bytes, void *from, size_t bytes);
+};
+
+/* A new chunk with `bytes` wanted, or NULL. */
+struct lsc_chunk *lsc_chunk_new(struct lsc_chunk_source *source, size_t bytes, uint32_t thread, uint32_t sequence);
+void lsc_chunk_free(struct lsc_chunk_source *source, struct lsc_chunk *chunk);
+/* Gives back what lies behind the first `rows` rows. By the owner, which appends no more. */
+void lsc_chunk_shrink(struct lsc_chunk_source *source, struct lsc_chunk *chunk, uint32_t rows);
+/* What to ask for after a chunk of that size. */
+size_t lsc_chunk_next_size(size_t bytes);
+
+/*
+ * Anonymous memory for one session: small chunks from shared slabs under a lock, large ones from the operating system in huge pages.
+ * All of it is given back together, when the session and every thread's part of it are gone.
+ */
+struct lsc_chunk_source *lsc_slab_new(void);
+void lsc_slab_hold(struct lsc_chunk_source *slab);
+/* Frees the slab with the last hold; lsc_slab_new's is the first. */
+void lsc_slab_release(struct lsc_chunk_source *slab);
+
+#endif

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Two clocks: the raw one that rows hold (the processor's cycle counter where it is invariant, else CLOCK_MONOTONIC), and
+ * CLOCK_MONOTONIC in nanoseconds, in which files are written. One list of pairs of both, for the whole process, only ever
+ * appended to, makes the map between them: increasing, piecewise linear, the same for every stamp of the process.
+ */
+#ifndef LSC_CLOCK_H
+#define LSC_CLOCK_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <time.h>
+
+#include "hidden.h"
+#include "lanescope.h"
+
+#if defined(__x86_64__)
+#include <x86intrin.h>
+static inline uint64_t lsc_counter(void) { return __rdtsc(); }
+#elif defined(__aarch64__)
+static inline uint64_t lsc_counter(void) {
+  uint64_t value;
+  __asm__ volatile("mrs %0, cntvct_el0" : "=r"(value));
+  return value;
+}
+#else
+static inline uint64_t lsc_counter(void) { return 0; }
+#endif
+
+static inline int64_t lsc_monotonic_ns(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+/* 1 where rows hold the counter. Set by lsc_clock_start, constant afterwards. */
+extern LSC_HIDDEN int lsc_clock_uses_counter;
+
+/* A raw reading, never 0. */
+static inline uint64_t lsc_ticks(void) {
+  if (__builtin_expect(lsc_clock_uses_counter, 1)) return lsc_counter();
+  return (uint64_t)lsc_monotonic_ns();
+}
+
+/* Chooses the clock and takes the first pair; again: takes a pair. Before the first row. LANESCOPE_CLOCK=monotonic forbids the counter. */
+lsc_status lsc_clock_start(void);
+/* Takes a pair if the last one is older than LSC_CLOCK_SPACING_NS. Cheap; for chunk changes. */
+void lsc_clock_touch(void);
+#define LSC_CLOCK_SPACING_NS 100000000
+
+struct lsc_clock_pair {
+  uint64_t ticks;
+  int64_t ns;
+};
+
+/* A frozen copy of the map. */
+struct lsc_clock_map {
+  size_t pairs;
+  struct lsc_clock_pair *pair; /* strictly increasing in both */
+  size_t hint;                 /* the segment of the last stamp */
+};
+
+/* Takes a pair and copies the list, so that every stamp taken before lies inside it. LSC_OK, LSC_NO_MEMORY. */
+lsc_status lsc_clock_map_take(struct lsc_clock_map *map);
+void lsc_clock_map_free(struct lsc_clock_map *map);
+/* CLOCK_MONOTONIC of a raw reading. Increasing. Not thread-safe (hint). */
+int64_t lsc_clock_map_ns(struct lsc_clock_map *map, uint64_t ticks);
+
+/* Nanoseconds of one raw reading on this machine, measured at lsc_clock_start: for estimates of overhead. */
+double lsc_clock_read_cost_ns(void);
+
+/* Held over fork(). */
+void lsc_clock_lock(void);
+void lsc_clock_unlock(void);
+
+#endif

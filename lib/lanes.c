@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <stdlib.h>
+#include <string.h>
+
+#include "message.h"
+#include "order.h"
+
+lsc_status lsc_lane_ids(size_t n, const int64_t *thread_ids, const int64_t *task_ids, int64_t *lanes) {
+  if (n && (!thread_ids || !lanes)) return lsc_fail(LSC_INVALID, "lsc_lane_ids: an array of %zu values is NULL", n);
+  for (size_t i = 0; i < n; i++) {
+    if (task_ids && task_ids[i] >= 0) lanes[i] = task_ids[i];
+    else lanes[i] = thread_ids[i] < 0 ? -1 : -2 - thread_ids[i];
+  }
+  return LSC_OK;
+}
+
+/* What is gathered of a lane while the calls go by in the order of their starts. */
+struct tally {
+  struct lsc_lane_info info;
+  int64_t covered_to; /* the latest end of a completed call */
+};
+
+static void count_call(struct tally *tally, const struct lsc_row *row, int64_t start, int64_t end, int open) {
+  struct lsc_lane_info *info = &tally->info;
+  if (!info->calls && !info->open_calls) info->first_ns = start;
+  info->apis |= 1u << lsc_row_api(row);
+  if (open) {
+    info->open_calls++;
+    if (!info->calls) info->last_ns = start;
+    return;
+  }
+  if (!info->calls || end > info->last_ns) info->last_ns = end;
+  if (!info->calls || start >= tally->covered_to) {
+    info->busy_ns += end - start;
+    tally->covered_to = end;
+  } else if (end > tally->covered_to) {
+    info->busy_ns += end - tally->covered_to;
+    tally->covered_to = end;
+  }
+  info->calls++;
+}
+
+static void count_calls(struct lsc_snapshot *s, struct tally *tally) {
+  size_t open = 0;
+  for (uint32_t call = 0; call < s->calls; call++) {
+    const struct lsc_row *row = s->row[call];
+    int is_open = open < s->open && s->open_call[open] == call;
+    open += (size_t)is_open;
+    int64_t start = lsc_clock_map_ns(&s->map, atomic_load_explicit(&row->start, memory_order_relaxed));
+    int64_t end = is_open ? start : lsc_clock_map_ns(&s->map, atomic_load_explicit(&row->end, memory_order_relaxed));
+    count_call(&tally[lsc_row_thread(row) + 1], row, start, end, is_open);
+  }
+}
+
+/* tally[0] is the unknown lane, tally[1 + i] thread i. */
+lsc_status lsc_order_lanes(struct lsc_snapshot *s) {
+  struct tally *tally = calloc(s->threads + 1, sizeof *tally);
+  lsc_status status = tally ? LSC_OK : LSC_NO_MEMORY;
+  if (tally) {
+    count_calls(s, tally);
+    for (size_t i = 0; i <= s->threads; i++) s->lanes += tally[i].info.calls || tally[i].info.open_calls;
+    s->lane = malloc((s->lanes + 1) * sizeof *s->lane);
+    if (!s->lane) status = LSC_NO_MEMORY;
+  }
+  for (size_t i = 0, n = 0; status == LSC_OK && i <= s->threads; i++) {
+    if (!tally[i].info.calls && !tally[i].info.open_calls) continue;
+    s->lane[n] = tally[i].info;
+    s->lane[n++].lane = i ? -2 - ((int64_t)i - 1) : -1;
+  }
+  free(tally);
+  return status == LSC_OK ? status : lsc_fail(status, "no memory for the lanes of %zu threads", s->threads);
+}

@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * lanescope: record what every lane (thread, task) of a process did and when.
+ *
+ * Life of a session, and what may be called when:
+ *
+ *   any time            lsc_region*, lsc_now_ns, lsc_strerror, lsc_message, lsc_lane_ids, lsc_version
+ *   lsc_session_open    gives a handle; sessions are independent of one another, LSC_MAX_SESSIONS at once
+ *   while it is open    lsc_begin, lsc_end, lsc_thread_* from any thread, without a lock
+ *                       lsc_collect, lsc_write, lsc_save (lanescope_file.h, lanescope_mpi.h), one at a time
+ *   lsc_session_close   the handle is dead from here on and is never given out again
+ *
+ * Anything called at the wrong time returns a status and does no harm: a program whose session is not open runs
+ * unprofiled. A child of fork() inherits no session: every handle of the parent is closed in it.
+ *
+ * Every function may be called from any thread at any time, unless it says otherwise.
+ */
+#ifndef LANESCOPE_H
+#define LANESCOPE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#if defined(__GNUC__)
+#define LSC_API __attribute__((visibility("default")))
+#else
+#define LSC_API
+#endif
+
+#define LSC_VERSION "0.1.0"
+
+/* Sessions that can be open in one process at the same time. */
+#define LSC_MAX_SESSIONS 63
+/* Longest region, thread or file name, in bytes without the closing NUL. */
+#define LSC_MAX_NAME 4096
+
+/* Every status that a function can return, with its text: X(name, value, text). */
+#define LSC_STATUS_TABLE(X)                                                              \
+  X(LSC_OK, 0, "success")                                                                \
+  X(LSC_INACTIVE, 1, "no open session has this handle; nothing was recorded")            \
+  X(LSC_NO_BEGIN, 2, "end of a region of which no call is open on this lane")            \
+  X(LSC_CROSSED, 3, "end of a region that is not the innermost open call of this lane")  \
+  X(LSC_STALE, 4, "the call was ended before")                                           \
+  X(LSC_INVALID, 5, "invalid argument")                                                  \
+  X(LSC_BAD_NAME, 6, "name is not valid UTF-8, holds a NUL or is longer than 4096 bytes") \
+  X(LSC_NO_MEMORY, 7, "out of memory")                                                   \
+  X(LSC_LIMIT, 8, "a limit of the library was reached")                                  \
+  X(LSC_BUSY, 9, "the session is being collected by another thread")                     \
+  X(LSC_TIMEOUT, 10, "a rank did not answer before the deadline")                        \
+  X(LSC_APART, 11, "the ranks did not all arrive; each wrote a file of its own")         \
+  X(LSC_COLLECTED, 12, "this session was collected to this path before")                 \
+  X(LSC_IO, 13, "file system error")                                                     \
+  X(LSC_HDF5, 14, "HDF5 error")                                                          \
+  X(LSC_MPI, 15, "MPI error")                                                            \
+  X(LSC_NO_MPI, 16, "MPI is not initialized, is finalized, or lanescope was built without it")
+
+typedef enum lsc_status {
+#define LSC_STATUS_ENUM(name, value, text) name = value,
+  LSC_STATUS_TABLE(LSC_STATUS_ENUM)
+#undef LSC_STATUS_ENUM
+} lsc_status;
+
+/* Handle of a session; 0 is none. Plain value: copy it, pass it to any thread, keep it after the close. */
+typedef uint64_t lsc_session;
+
+/* Handle of a region: one for each distinct name of the process, the same in every session. */
+typedef uint32_t lsc_region_id;
+
+/* The text of a status, never NULL, static. */
+LSC_API const char *lsc_strerror(lsc_status status);
+
+/*
+ * What went wrong in the last function that failed on the calling thread: the thing, the value, the way out. Empty if
+ * nothing did. lsc_begin and lsc_end leave it alone. Valid until the thread's next call that fails.
+ */
+LSC_API const char *lsc_message(void);
+
+/* The version of the library, as in LSC_VERSION. */
+LSC_API const char *lsc_version(void);
+
+typedef struct lsc_session_options {
+  size_t size;       /* sizeof(lsc_session_options) */
+  const char *label; /* kept with the run, UTF-8, or NULL; copied */
+} lsc_session_options;
+
+/*
+ * Opens a session. options: may be NULL.
+ * LSC_OK; LSC_INVALID: session is NULL, or options->size is unknown; LSC_BAD_NAME: label; LSC_LIMIT: LSC_MAX_SESSIONS are
+ * open; LSC_NO_MEMORY. On failure *session is 0, which is safe to record into.
+ */
+LSC_API lsc_status lsc_session_open(const lsc_session_options *options, lsc_session *session);
+
+/*
+ * Closes a session and drops what was not collected. Other threads may record meanwhile: they get LSC_INACTIVE.
+ * LSC_OK; LSC_INACTIVE: not open; LSC_BUSY: another thread is collecting it.
+ */
+LSC_API lsc_status lsc_session_close(lsc_session session);
+
+/* 1 while the session is open in this process, else 0. */
+LSC_API int lsc_session_is_open(lsc_session session);
+
+/*
+ * The handle of the region of that name, which is made if it is new: any UTF-8 text of at most LSC_MAX_NAME bytes. Constant time,
+ * and without a lock for a name that is known. LSC_OK; LSC_INVALID: a NULL; LSC_BAD_NAME; LSC_NO_MEMORY; LSC_LIMIT.
+ */
+LSC_API lsc_status lsc_region(const char *name, lsc_region_id *region);
+
+/* What a region can carry beside its name; the first registration of a name that gives a field decides it. */
+typedef struct lsc_region_info {
+  size_t size;             /* sizeof(lsc_region_info) */
+  const char *name;        /* UTF-8 */
+  size_t name_length;      /* bytes, or (size_t)-1: to the closing NUL */
+  const char *source_file; /* or NULL */
+  int64_t source_line;     /* from 1; 0 or less: unknown */
+  const char *source_text; /* or NULL */
+  const char *tags;        /* a JSON list of strings, or NULL */
+} lsc_region_info;
+
+/* As lsc_region. Strings are copied. LSC_BAD_NAME: any of the texts. */
+LSC_API lsc_status lsc_region_define(const lsc_region_info *info, lsc_region_id *region);
+
+/*
+ * Enters a region on the calling thread's lane, which is registered when it is new. Tens of nanoseconds.
+ * LSC_OK; LSC_INACTIVE; LSC_INVALID: no such region; LSC_NO_MEMORY: the call is counted as dropped, and its end too is
+ * taken and ignored.
+ */
+LSC_API lsc_status lsc_begin(lsc_session session, lsc_region_id region);
+
+/*
+ * Leaves the innermost open call of the calling thread's lane, which must be of this region.
+ * LSC_OK; LSC_INACTIVE; LSC_NO_BEGIN; LSC_CROSSED: nothing was changed.
+ */
+LSC_API lsc_status lsc_end(lsc_session session, lsc_region_id region);
+
+/*
+ * Registers the calling thread now, without a call. Otherwise its first call does. LSC_OK (also if it was registered before);
+ * LSC_INACTIVE; LSC_NO_MEMORY.
+ */
+LSC_API lsc_status lsc_thread_register(lsc_session session);
+
+/*
+ * Names the calling thread in this session's thread table, and registers it. Otherwise it has the name that the operating
+ * system knows, as of its end or of the collect. ident: the number by which the caller's language knows it. daemon: 0 or 1.
+ * LSC_OK; LSC_INACTIVE; LSC_INVALID: name is NULL; LSC_BAD_NAME; LSC_NO_MEMORY.
+ */
+LSC_API lsc_status lsc_thread_describe(lsc_session session, const char *name, int64_t ident, int daemon);
+
+/* CLOCK_MONOTONIC in nanoseconds: the clock of every time in a file. */
+LSC_API int64_t lsc_now_ns(void);
+
+/*
+ * The lane of each call: task index where task_ids[i] >= 0, else -2 - thread_ids[i], or -1 where that is negative.
+ * n: length of the three arrays; task_ids may be NULL. LSC_OK; LSC_INVALID: a NULL with n > 0.
+ */
+LSC_API lsc_status lsc_lane_ids(size_t n, const int64_t *thread_ids, const int64_t *task_ids, int64_t *lanes);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

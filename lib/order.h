@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Parts of a snapshot, in the order in which they are made. All work on memory of the collector alone. */
+#ifndef LSC_ORDER_H
+#define LSC_ORDER_H
+
+#include "snapshot.h"
+#include "streams.h"
+
+/* Merges the streams by start into s->row, with s->parent, s->open_call and the counts; then orders calls of one nanosecond by depth.
+ * LSC_OK, LSC_NO_MEMORY, LSC_LIMIT. */
+lsc_status lsc_order_calls(struct lsc_snapshot *s, struct lsc_streams *streams);
+/* s->event and s->region. LSC_OK, LSC_NO_MEMORY. */
+lsc_status lsc_order_events(struct lsc_snapshot *s);
+/* s->lane, from s->row, and the threads' names. LSC_OK, LSC_NO_MEMORY. */
+lsc_status lsc_order_lanes(struct lsc_snapshot *s);
+/* s->thread. LSC_OK, LSC_NO_MEMORY. */
+lsc_status lsc_describe_threads(struct lsc_snapshot *s, struct lsc_streams *streams);
+
+#endif

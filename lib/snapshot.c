@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "snapshot.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "message.h"
+#include "order.h"
+#include "session.h"
+#include "streams.h"
+
+static void free_parts(struct lsc_snapshot *s) {
+  lsc_clock_map_free(&s->map);
+  free(s->row);
+  free(s->parent);
+  free(s->event);
+  free(s->region);
+  free(s->open_call);
+  for (size_t i = 0; s->thread && i < s->threads; i++) free((char *)s->thread[i].name);
+  free(s->thread);
+  free(s->lane);
+  struct lsc_session_state *state = s->streams->state;
+  lsc_streams_free(s->streams);
+  free(s->streams);
+  memset(s, 0, sizeof *s);
+  lsc_session_collected(state);
+}
+
+/* Two clock readings a call, and what was spent on chunks. */
+static void add_up(struct lsc_snapshot *s) {
+  double slow = 0;
+  for (size_t i = 0; i < s->streams->count; i++) {
+    const struct lsc_stream *stream = &s->streams->stream[i];
+    s->dropped += stream->dropped - stream->track->reported_dropped;
+    slow += (double)(stream->slow_ticks - stream->track->reported_slow_ticks);
+  }
+  double ns_per_tick = 1;
+  if (s->map.pairs > 1) {
+    struct lsc_clock_pair first = s->map.pair[0], last = s->map.pair[s->map.pairs - 1];
+    ns_per_tick = (double)(last.ns - first.ns) / (double)(last.ticks - first.ticks);
+  }
+  s->overhead_ns = (int64_t)(2 * lsc_clock_read_cost_ns() * (double)s->calls + slow * ns_per_tick);
+}
+
+static lsc_status fill(struct lsc_snapshot *s, struct lsc_session_state *state) {
+  lsc_status status = lsc_streams_open(state, s->streams);
+  if (status == LSC_OK) status = lsc_clock_map_take(&s->map);
+  if (status == LSC_OK) status = lsc_order_calls(s, s->streams);
+  if (status == LSC_OK) status = lsc_order_events(s);
+  if (status == LSC_OK) status = lsc_describe_threads(s, s->streams);
+  if (status == LSC_OK) status = lsc_order_lanes(s);
+  if (status == LSC_OK) add_up(s);
+  return status;
+}
+
+lsc_status lsc_snapshot_take(lsc_session session, struct lsc_snapshot *s) {
+  struct lsc_session_state *state;
+  memset(s, 0, sizeof *s);
+  lsc_status status = lsc_session_collect(session, &state);
+  if (status != LSC_OK) return status;
+  s->streams = calloc(1, sizeof *s->streams);
+  if (!s->streams) {
+    lsc_session_collected(state);
+    return lsc_fail(LSC_NO_MEMORY, "no memory for a snapshot");
+  }
+  s->session = session;
+  s->label = state->label;
+  s->open_ns = state->open_ns;
+  s->open_unix_ns = state->open_unix_ns;
+  s->streams->state = state;
+  status = fill(s, state);
+  s->taken_ns = lsc_monotonic_ns();
+  if (status != LSC_OK) free_parts(s);
+  return status;
+}
+
+void lsc_snapshot_commit(struct lsc_snapshot *s) {
+  for (size_t i = 0; i < s->streams->count; i++) lsc_stream_commit(&s->streams->stream[i]);
+  free_parts(s);
+}
+
+void lsc_snapshot_drop(struct lsc_snapshot *s) { free_parts(s); }

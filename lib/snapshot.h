@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What a session has recorded since the last commit, put in order: every completed call once, and the calls that are open now.
+ * Rows are not copied: they stay in their chunks until the commit. One snapshot of a session at a time.
+ */
+#ifndef LSC_SNAPSHOT_H
+#define LSC_SNAPSHOT_H
+
+#include "chunk.h"
+#include "clock.h"
+#include "lanescope.h"
+
+#define LSC_NO_CALL UINT32_MAX
+#define LSC_NEVER INT64_MIN /* a time that is not known */
+
+/* One thread of the thread table, as it is now. Times on CLOCK_MONOTONIC in ns. */
+struct lsc_thread_info {
+  int64_t index, ident, native_id;
+  const char *name; /* owned by the snapshot; UTF-8 */
+  int daemon;
+  int64_t start_ns;
+  int64_t end_ns; /* LSC_NEVER: still running */
+  int64_t cpu_ns; /* LSC_NEVER: unknown */
+};
+
+/* One lane that a call of the snapshot ran on. Ordered: -1 first if there, then threads, then tasks, by index. */
+struct lsc_lane_info {
+  int64_t lane;
+  unsigned apis; /* bit k: API k made a call on it */
+  uint64_t calls, open_calls;
+  int64_t first_ns, last_ns; /* first start; last end, or last start where no call of it has ended */
+  int64_t busy_ns;           /* covered by at least one completed call */
+};
+
+/* The completed calls of one region: event[offset .. offset + count - 1]. Only regions that have some, by ascending id. */
+struct lsc_region_span {
+  uint32_t region;
+  uint64_t offset, count;
+};
+
+struct lsc_snapshot {
+  lsc_session session;
+  struct lsc_clock_map map; /* converts every row's start and end */
+
+  size_t calls;               /* completed and open */
+  const struct lsc_row **row; /* [calls] by call id: (start, depth) */
+  uint32_t *parent;           /* [calls] call id of the enclosing call, LSC_NO_CALL at the top */
+
+  size_t completed;
+  uint32_t *event; /* [completed] call ids, by (region, call id) */
+  size_t regions;
+  struct lsc_region_span *region;
+
+  size_t open;
+  uint32_t *open_call; /* [open] call ids, ascending */
+
+  size_t threads;
+  struct lsc_thread_info *thread; /* [threads] by index, dense from 0 */
+  size_t lanes;
+  struct lsc_lane_info *lane;
+
+  unsigned apis; /* bit k: API k made a call */
+  uint64_t dropped;
+  int64_t overhead_ns;
+
+  const char *label; /* or NULL */
+  int64_t open_ns, open_unix_ns;   /* when the session was opened: CLOCK_MONOTONIC and wall clock of one moment */
+  int64_t taken_ns;                /* CLOCK_MONOTONIC of the snapshot */
+
+  struct lsc_streams *streams; /* where each lane's next snapshot begins once this one is committed */
+};
+
+/*
+ * Takes a snapshot and keeps the session for this thread until the commit or the drop. The session is quiet: no other thread
+ * records meanwhile. LSC_OK; LSC_INACTIVE; LSC_BUSY; LSC_NO_MEMORY; LSC_LIMIT: more than 2^32 - 2 calls. On failure there is nothing to drop.
+ */
+lsc_status lsc_snapshot_take(lsc_session session, struct lsc_snapshot *snapshot);
+/* The completed calls are reported and never come again; frees the snapshot. */
+void lsc_snapshot_commit(struct lsc_snapshot *snapshot);
+/* As if it had not been taken; frees the snapshot. */
+void lsc_snapshot_drop(struct lsc_snapshot *snapshot);
+
+/* 1 if the call is completed in this snapshot. */
+static inline int lsc_call_is_completed(const struct lsc_snapshot *s, uint32_t call) {
+  size_t low = 0, high = s->open;
+  while (low < high) {
+    size_t middle = low + (high - low) / 2;
+    if (s->open_call[middle] < call) low = middle + 1;
+    else high = middle;
+  }
+  return low == s->open || s->open_call[low] != call;
+}
+
+/* Remembers per session which paths were collected: lsc_path_known is 1 for a path that was added. For lsc_collect. */
+int lsc_session_has_path(lsc_session session, const char *path);
+lsc_status lsc_session_add_path(lsc_session session, const char *path);
+
+#endif

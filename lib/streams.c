@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "streams.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "message.h"
+
+static uint32_t capacity_of(struct lsc_chunk *chunk) { return atomic_load_explicit(&chunk->capacity, memory_order_relaxed); }
+
+/* Whether a row is published: its start first, then the capacity, for the reason given at lsc_chunk_shrink. */
+static int is_published(struct lsc_chunk *chunk, uint32_t row) {
+  return atomic_load_explicit(&lsc_chunk_rows(chunk)[row].start, memory_order_acquire) && row < capacity_of(chunk);
+}
+
+/* Published rows of a chunk from `from` on: they are a prefix, since one owner publishes them in order. */
+static uint32_t published_rows(struct lsc_chunk *chunk, uint32_t from) {
+  uint32_t low = from, high = capacity_of(chunk);
+  if (atomic_load_explicit(&chunk->next, memory_order_acquire)) return capacity_of(chunk);
+  while (low < high) {
+    uint32_t middle = low + (high - low) / 2;
+    if (is_published(chunk, middle)) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
+static void open_stream(struct lsc_stream *stream, struct lsc_track *track) {
+  memset(stream, 0, sizeof *stream);
+  stream->track = track;
+  stream->dropped = atomic_load_explicit(&track->dropped, memory_order_relaxed);
+  stream->slow_ticks = atomic_load_explicit(&track->slow_ticks, memory_order_relaxed);
+  stream->chunk = track->cursor_chunk ? track->cursor_chunk : atomic_load_explicit(&track->first, memory_order_acquire);
+  stream->row = track->cursor_row;
+  uint32_t from = track->cursor_row;
+  for (struct lsc_chunk *chunk = stream->chunk; chunk; chunk = atomic_load_explicit(&chunk->next, memory_order_acquire)) {
+    stream->left += published_rows(chunk, from) - from;
+    from = 0;
+  }
+}
+
+static size_t open_all(struct lsc_registry *registry, uint32_t count, struct lsc_stream *stream) {
+  for (uint32_t i = 0; i < count; i++) {
+    struct lsc_track *track = lsc_registry_get(registry, i);
+    if (!track) return i;
+    open_stream(&stream[i], track);
+  }
+  return count;
+}
+
+lsc_status lsc_streams_open(struct lsc_session_state *state, struct lsc_streams *streams) {
+  uint32_t threads = lsc_registry_count(&state->threads), unknown = lsc_registry_count(&state->unknown);
+  memset(streams, 0, sizeof *streams);
+  streams->state = state;
+  streams->stream = calloc((size_t)threads + unknown + 1, sizeof *streams->stream);
+  if (!streams->stream) return lsc_fail(LSC_NO_MEMORY, "no memory for a snapshot of %zu threads", (size_t)threads + unknown);
+  streams->threads = (uint32_t)open_all(&state->threads, threads, streams->stream);
+  streams->count = streams->threads + open_all(&state->unknown, unknown, streams->stream + streams->threads);
+  for (size_t i = 0; i < streams->count; i++) lsc_stream_advance(&streams->stream[i]);
+  return LSC_OK;
+}
+
+void lsc_streams_free(struct lsc_streams *streams) {
+  for (size_t i = 0; i < streams->count; i++) {
+    free(streams->stream[i].open);
+    free(streams->stream[i].level);
+  }
+  free(streams->stream);
+  memset(streams, 0, sizeof *streams);
+}
+
+size_t lsc_stream_rows(const struct lsc_stream *stream) {
+  return (stream->head != NULL) + (stream->track->carried_count - stream->carried_next) + stream->left;
+}
+
+static struct lsc_row *next_row(struct lsc_stream *stream) {
+  if (stream->carried_next < stream->track->carried_count) return stream->track->carried[stream->carried_next++];
+  if (!stream->left) return NULL;
+  stream->left--;
+  while (stream->row == capacity_of(stream->chunk)) {
+    stream->chunk = atomic_load_explicit(&stream->chunk->next, memory_order_acquire);
+    stream->row = 0;
+  }
+  return &lsc_chunk_rows(stream->chunk)[stream->row++];
+}
+
+void lsc_stream_advance(struct lsc_stream *stream) {
+  stream->head = next_row(stream);
+  if (stream->head) stream->head_start = atomic_load_explicit(&stream->head->start, memory_order_acquire);
+}
+
+lsc_status lsc_stream_note_open(struct lsc_stream *stream) {
+  if (stream->open_count == stream->open_capacity) {
+    size_t wanted = stream->open_capacity ? 2 * stream->open_capacity : 8;
+    struct lsc_row **larger = realloc(stream->open, wanted * sizeof *larger);
+    if (!larger) return lsc_fail(LSC_NO_MEMORY, "no memory for %zu open calls of one thread", wanted);
+    stream->open = larger;
+    stream->open_capacity = wanted;
+  }
+  stream->open[stream->open_count++] = stream->head;
+  return LSC_OK;
+}
+
+static int holds_row(const struct lsc_chunk *chunk, const struct lsc_row *row) {
+  return (const unsigned char *)row > (const unsigned char *)chunk && (const unsigned char *)row < (const unsigned char *)chunk + chunk->bytes;
+}
+
+static int holds_open_row(const struct lsc_stream *stream, const struct lsc_chunk *chunk) {
+  for (size_t i = 0; i < stream->open_count; i++)
+    if (holds_row(chunk, stream->open[i])) return 1;
+  return 0;
+}
+
+/*
+ * Chunks before the cursor's are the collector's: their owner has moved on (`next`), and each of their rows has its end, after
+ * which nobody touches it. Those with an open row stay in the list, in front of the cursor's chunk, until a later commit.
+ */
+static void free_reported_chunks(struct lsc_stream *stream) {
+  struct lsc_track *track = stream->track;
+  struct lsc_chunk *kept = NULL, *chunk = atomic_load_explicit(&track->first, memory_order_acquire);
+  while (chunk != stream->chunk) {
+    struct lsc_chunk *next = atomic_load_explicit(&chunk->next, memory_order_acquire);
+    if (holds_open_row(stream, chunk))
+      kept = chunk;
+    else {
+      if (kept)
+        atomic_store_explicit(&kept->next, next, memory_order_relaxed);
+      else
+        atomic_store_explicit(&track->first, next, memory_order_relaxed);
+      lsc_chunk_free(track->source, chunk);
+    }
+    chunk = next;
+  }
+}
+
+void lsc_stream_commit(struct lsc_stream *stream) {
+  struct lsc_track *track = stream->track;
+  if (stream->chunk) free_reported_chunks(stream);
+  free(track->carried);
+  track->carried = stream->open;
+  track->carried_count = stream->open_count;
+  stream->open = NULL;
+  track->cursor_chunk = stream->chunk;
+  track->cursor_row = stream->row;
+  track->reported_dropped = stream->dropped;
+  track->reported_slow_ticks = stream->slow_ticks;
+}

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What one thread records in one session: its chunks, its stack of open calls, and its row of the thread table. A thread whose
+ * calls are on the unknown lane has a track of its own for them, without a thread index.
+ *
+ * Owner: the thread. Collector: the one thread that holds the session's `collecting` flag.
+ */
+#ifndef LSC_TRACK_H
+#define LSC_TRACK_H
+
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+#include <time.h>
+
+#include "chunk.h"
+#include "lanescope.h"
+
+/* Open calls, innermost last. */
+struct lsc_stack {
+  struct lsc_row **frame;
+  uint32_t depth, capacity;
+};
+
+/* How a thread is called, as its owner says. Never changed once published; an older one stays until the track goes. */
+struct lsc_thread_label {
+  struct lsc_thread_label *older;
+  int64_t ident;
+  int daemon;
+  char name[];
+};
+
+#define LSC_OS_NAME 16
+
+struct lsc_track {
+  /* Hot, the owner's alone. */
+  struct lsc_row *next, *limit; /* of the current chunk; equal where the next call needs a new one */
+  struct lsc_stack *stack;      /* own, or `lost` while calls are being dropped */
+  uint32_t thread;              /* thread index + 1, 0 on the unknown lane */
+  uint32_t task;                /* task index + 1, 0 outside any task */
+  struct lsc_stack own;
+  struct lsc_chunk *chunk; /* current, or NULL before the first call */
+
+  /* The owner's, rarely. While lost_depth > 0 calls are dropped and their ends ignored. */
+  struct lsc_stack lost;
+  uint32_t lost_depth;
+  _Atomic uint64_t dropped;    /* relaxed: a count that the collector reads */
+  _Atomic uint64_t slow_ticks; /* relaxed: time spent off the fast path, an estimate */
+
+  /* Written at registration, before the track is published. */
+  struct lsc_chunk_source *source;
+  pid_t native_id;
+  clockid_t cpu_clock;
+  int64_t ident;
+  uint64_t start_ticks;
+
+  _Atomic(struct lsc_chunk *) first;        /* release by the owner with the first chunk; acquire by the collector */
+  _Atomic(struct lsc_thread_label *) label; /* release by the owner; acquire by the collector */
+
+  /* Written by the owner as its thread ends, before `ended`. */
+  uint64_t end_ticks;
+  int64_t cpu_ns;
+  char os_name[LSC_OS_NAME];
+  _Atomic int ended; /* release by the owner, its last touch of the track but for the release; acquire by the collector */
+
+  /* The collector's: where the next snapshot begins, and the calls before that which were open at the last commit. */
+  struct lsc_chunk *cursor_chunk; /* NULL: `first` */
+  uint32_t cursor_row;
+  struct lsc_row **carried;
+  size_t carried_count;
+  uint64_t reported_dropped, reported_slow_ticks;
+
+  _Atomic uint32_t references; /* the session's and the owner's; acq_rel: the last one frees after everybody's use */
+};
+
+/* A track for the calling thread with two references, not published. known: its calls have this thread. NULL without memory. */
+struct lsc_track *lsc_track_new(struct lsc_chunk_source *source, int known);
+void lsc_track_release(struct lsc_track *track);
+
+/* By the owner: makes room for one more row and one more frame. 0 without memory. */
+int lsc_track_grow(struct lsc_track *track);
+/* By the owner as its thread ends: fixes end, CPU time and name, and gives back what is unused. */
+void lsc_track_end(struct lsc_track *track);
+/* By the owner. LSC_OK, LSC_NO_MEMORY. */
+lsc_status lsc_track_describe(struct lsc_track *track, const char *name, size_t length, int64_t ident, int daemon);
+
+#endif

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Which communicator of its own each session has. Every function may be called from any thread. */
+#ifndef LSC_ATTACH_H
+#define LSC_ATTACH_H
+
+#include "comm.h"
+#include "lanescope_mpi.h"
+
+/* LSC_OK if MPI runs and comm is a communicator of one group; else LSC_NO_MPI or LSC_INVALID. Local. */
+lsc_status lsc_comm_usable(MPI_Comm comm);
+
+/*
+ * The group of the session's communicator, for one use of it: 1, or 0 if the session has none or one of other ranks, or
+ * of the same in another order, than `comm` (MPI_COMM_NULL: than whatever it has).
+ */
+int lsc_attached_group(lsc_session session, MPI_Comm comm, struct lsc_group *group);
+
+/* The session's communicator, or MPI_COMM_NULL. */
+MPI_Comm lsc_attached_comm(lsc_session session);
+
+/* The session has no communicator any more; the one it had is never used again and never freed. */
+void lsc_abandon(lsc_session session);
+
+#endif

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "collect.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "collection.h"
+#include "message.h"
+#include "report.h"
+#include "signals.h"
+
+#define LONGEST_GRACE 10000000000
+
+/* An older program may have built a shorter struct, in which what it does not know is 0. */
+static lsc_status take_options(struct lsc_collection *c, const lsc_save_options *options) {
+  c->options.size = sizeof c->options;
+  if (!options) return LSC_OK;
+  if (options->size == 0 || options->size > sizeof c->options) {
+    return lsc_fail(LSC_INVALID, "lsc_save_options has size %zu; set it to sizeof(lsc_save_options), here %zu", options->size,
+                    sizeof c->options);
+  }
+  memcpy(&c->options, options, options->size);
+  c->options.size = sizeof c->options;
+  return LSC_OK;
+}
+
+static void start(struct lsc_collection *c, const lsc_save_options *options) {
+  for (int i = 0; i < LSC_TABLE_COUNT; i++) lsc_table_init(&c->merged[i], &lsc_table_descs[i]);
+  lsc_collection_note(c, take_options(c, options));
+  c->timeout = lsc_timeout_ns(c->options.timeout);
+  c->grace = c->timeout < LONGEST_GRACE ? c->timeout : LONGEST_GRACE;
+  if (gethostname(c->hostname, sizeof c->hostname - 1) < 0) c->hostname[0] = 0;
+  if (c->options.report) *c->options.report = NULL;
+  if (c->options.written && c->options.written_size) c->options.written[0] = 0;
+}
+
+static lsc_status check_path(struct lsc_collection *c) {
+  if (!c->path) return lsc_fail(LSC_INVALID, "the path of the file is NULL");
+  if (c->coll->rank) return LSC_OK;
+  lsc_status status = lsc_target_open(&c->target, c->path);
+  if (status || c->options.replace || !lsc_session_has_path(c->session, c->target.path)) return status;
+  return lsc_fail(LSC_COLLECTED, "this session was collected to '%s' before: give another path, or set replace", c->target.path);
+}
+
+/* What each rank can find out alone. */
+static void prepare(struct lsc_collection *c) {
+  if (!c->status) lsc_collection_note(c, check_path(c));
+  if (c->status) return;
+  if (lsc_collection_note(c, lsc_snapshot_take(c->session, &c->snapshot))) return;
+  c->has_snapshot = 1;
+  c->fill = (struct lsc_fill){.snapshot = &c->snapshot,
+                              .rank = (uint32_t)c->coll->rank,
+                              .hostname = c->hostname,
+                              .pid = getpid()};
+}
+
+static lsc_status run(struct lsc_collection *c) {
+  prepare(c);
+  lsc_status status = lsc_collection_agree(c, LSC_STEP_ARRIVE);
+  if (status) return status;
+  lsc_collection_merge(c);
+  if ((status = lsc_collection_store(c))) return status;
+  if (!c->coll->rank) lsc_collection_note(c, lsc_target_publish(&c->target));
+  return lsc_collection_agree(c, LSC_STEP_PUBLISH);
+}
+
+/* Neither can make a whole file a failure: a path that is not remembered is only not refused the next time. */
+static void keep_results(struct lsc_collection *c) {
+  const lsc_save_options *options = &c->options;
+  if (options->written && options->written_size) snprintf(options->written, options->written_size, "%s", c->final);
+  if (c->coll->rank) return;
+  lsc_session_add_path(c->session, c->target.path);
+  if (options->report) *options->report = lsc_report_take(c->merged);
+}
+
+static void finish(struct lsc_collection *c, lsc_status status) {
+  if (status == LSC_OK) keep_results(c);
+  if (c->has_snapshot && status == LSC_OK) lsc_snapshot_commit(&c->snapshot);
+  else if (c->has_snapshot) lsc_snapshot_drop(&c->snapshot);
+  for (int i = 0; i < LSC_TABLE_COUNT; i++) lsc_table_free(&c->merged[i]);
+  lsc_names_free(&c->names);
+  lsc_target_close(&c->target);
+  free(c->ids);
+  free(c->temporary);
+  free(c->final);
+}
+
+lsc_status lsc_collect_over(lsc_session session, struct lsc_coll *coll, void *comm, const char *path,
+                            const lsc_save_options *options) {
+  struct lsc_signals held;
+  struct lsc_collection c = {.session = session, .coll = coll, .comm = comm, .path = path};
+  lsc_signals_hold(&held);
+  start(&c, options);
+  lsc_status status = run(&c);
+  finish(&c, status);
+  lsc_signals_release(&held);
+  return status;
+}
+
+lsc_status lsc_write(lsc_session session, const char *path, const lsc_save_options *options) {
+  struct lsc_coll self;
+  lsc_coll_self(&self);
+  return lsc_collect_over(session, &self, NULL, path, options);
+}

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * One collect under way on one rank, and the rules by which its steps go on:
+ *   - a rank that fails on its own keeps the reason, takes part in every collective operation up to the next agreement, with empty data,
+ *     and reports it there;
+ *   - a rank for which a collective operation did not come through enters no other one before the agreement, and reports
+ *     LSC_TIMEOUT, so that all go apart;
+ *   - after an agreement every rank knows the same: all well, all leave, or apart.
+ */
+#ifndef LSC_COLLECTION_H
+#define LSC_COLLECTION_H
+
+#include "coll.h"
+#include "fill.h"
+#include "lanescope_file.h"
+#include "publish.h"
+#include "snapshot.h"
+#include "table.h"
+#include "unite.h"
+
+/* The agreements, in order: X(STEP, name for messages). */
+#define LSC_STEPS(X)                                                       \
+  X(ARRIVE, "arrive")   /* arguments, target, snapshot */                  \
+  X(CREATE, "create")   /* tables merged, file made, seen by every rank */ \
+  X(OPEN, "open")       /* the shared file */                              \
+  X(WRITE, "write")     /* each rank's rows */                             \
+  X(CLOSE, "close")     /* the shared file */                              \
+  X(PUBLISH, "publish") /* the file stands under its name */
+
+enum lsc_step {
+#define LSC_X(step, name) LSC_STEP_##step,
+  LSC_STEPS(LSC_X)
+#undef LSC_X
+};
+
+/* Tags of the collective operations, in order. */
+enum lsc_collect_tag {
+  LSC_TAG_ORIGIN = 1,
+  LSC_TAG_CLOCK,
+  LSC_TAG_FLAGS,
+  LSC_TAG_NAMES,
+  LSC_TAG_OFFSETS,
+  LSC_TAG_TABLES,
+  LSC_TAG_FILE
+};
+
+struct lsc_collection {
+  struct lsc_coll *coll;
+  void *comm; /* a pointer to an MPI_Comm, or NULL */
+  lsc_session session;
+  const char *path;
+  lsc_save_options options;
+  int64_t timeout, grace; /* ns */
+
+  lsc_status status; /* of this rank since the last agreement */
+  int broken;        /* a collective operation did not come through */
+  char text[1024];   /* message of status */
+
+  int has_snapshot;
+  struct lsc_snapshot snapshot;
+  char hostname[256];
+  struct lsc_fill fill;
+  struct lsc_names names; /* united */
+  uint32_t *ids;          /* fill.region_ids */
+  uint64_t events;        /* of all ranks */
+  struct lsc_table merged[LSC_TABLE_COUNT]; /* rank 0 */
+
+  struct lsc_target target;    /* rank 0 */
+  char *final, *temporary;     /* rank 0's target, as every rank knows it */
+  uint64_t bytes;              /* size of the file */
+};
+
+/* Keeps a failure of this rank, with its message, unless it has one already. Returns status. */
+lsc_status lsc_collection_note(struct lsc_collection *c, lsc_status status);
+
+/* Notes how a collective operation ended. */
+lsc_status lsc_collection_came(struct lsc_collection *c, lsc_status status);
+
+/* When a collective operation that begins now ends at the latest. */
+int64_t lsc_collection_deadline(const struct lsc_collection *c);
+
+/* Agrees on a step and starts afresh. LSC_OK, or the status with which every rank that is there leaves, its message set. */
+lsc_status lsc_collection_agree(struct lsc_collection *c, enum lsc_step step);
+
+/* merge.c: what is small goes to rank 0; every rank learns its place among the others. Collective; notes what fails. */
+void lsc_collection_merge(struct lsc_collection *c);
+
+/* store.c: the merged file under its temporary name, complete and closed on every rank. Collective. As lsc_collection_agree. */
+lsc_status lsc_collection_store(struct lsc_collection *c);
+
+#endif

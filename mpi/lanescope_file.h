@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Writing a session to a file, in one process or over the ranks of an MPI program, without naming an MPI type: for
+ * programs and bindings that must not depend on mpi.h. The format of the file is in docs/format.md.
+ */
+#ifndef LANESCOPE_FILE_H
+#define LANESCOPE_FILE_H
+
+#include <lanescope.h>
+#include <lanescope_types.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* What a collect gathered, kept in memory on the rank that wrote it: its small tables, not /events. Opaque, owned by the caller. */
+typedef struct lsc_report lsc_report;
+
+typedef struct lsc_save_options {
+  size_t size;                /* sizeof(lsc_save_options) */
+  double timeout;             /* seconds to wait for a rank; 0: LANESCOPE_TIMEOUT or 600 */
+  int replace;                /* 1: a path that this session was collected to before is written again */
+  int quiet;                  /* 1: no line on stderr when ranks write files of their own */
+  const char *python_version; /* goes into /metadata, or NULL */
+  const char *command_line;   /* goes into /metadata; NULL: what the operating system knows */
+  lsc_report **report;        /* if not NULL: receives the report on rank 0, NULL on the others and on failure */
+  char *written;              /* if not NULL: receives the path of the file that holds this rank's calls */
+  size_t written_size;        /* bytes in written; a longer path is cut */
+} lsc_save_options;
+
+/*
+ * Writes what the session recorded since it was last collected into the one file `path`, in this process alone. Starts no MPI.
+ * A file of that name is replaced at the end, whole, or left alone. options: may be NULL.
+ * LSC_OK; LSC_INACTIVE; LSC_INVALID; LSC_BUSY; LSC_COLLECTED; LSC_IO; LSC_HDF5; LSC_NO_MEMORY; LSC_LIMIT. After a failure the
+ * session holds what it held, and can be collected again, to another path.
+ */
+LSC_API lsc_status lsc_write(lsc_session session, const char *path, const lsc_save_options *options);
+
+/*
+ * The right one of lsc_collect and lsc_write for where the process runs:
+ *   MPI is initialized and not finalized: lsc_collect over the session's communicator (collective), MPI_COMM_WORLD if it has none;
+ *   a launcher started several ranks, but MPI is not running: lsc_write to `<name>.rank<k>.h5`, and rank 0 says so in one line;
+ *   else: lsc_write.
+ * Statuses of both.
+ */
+LSC_API lsc_status lsc_save(lsc_session session, const char *path, const lsc_save_options *options);
+
+/* 1 if MPI is initialized and not finalized, else 0. Starts nothing. */
+LSC_API int lsc_mpi_is_active(void);
+
+/*
+ * Gives the session a communicator of its own, duplicated from the one with this Fortran handle (MPI_Comm_c2f;
+ * LSC_COMM_WORLD: MPI_COMM_WORLD), which the caller may free at once. Collective over it; waits for the ranks until the timeout
+ * (seconds; 0: as in lsc_save_options). LSC_OK; LSC_INACTIVE; LSC_NO_MPI; LSC_INVALID: null or inter-communicator; LSC_TIMEOUT; LSC_MPI.
+ */
+#define LSC_COMM_WORLD (-1)
+LSC_API lsc_status lsc_attach_fortran(lsc_session session, int comm, double timeout);
+
+/* This process's rank and the number of ranks of the session's communicator; else of what the launcher set; else 0 of 1. */
+LSC_API void lsc_rank_of(lsc_session session, int *rank, int *size);
+
+/* Releases the session's communicator, if it has one and MPI still runs. Call before lsc_session_close; not collective in effect. */
+LSC_API void lsc_detach(lsc_session session);
+
+/*
+ * A column of a report, by the names of the file (`rank_region_index`, `event_counts`). The view is valid until the report is freed.
+ * LSC_OK; LSC_INVALID: a NULL, no such table or column.
+ */
+LSC_API lsc_status lsc_report_column(const lsc_report *report, const char *table, const char *column, lsc_column_view *view);
+LSC_API void lsc_report_free(lsc_report *report);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

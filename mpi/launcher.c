@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Which process of how many this is, as launchers say it in the environment, without starting MPI. */
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+
+#include "collect.h"
+
+/* In order: a launcher that runs inside another's job comes before it. */
+static const struct {
+  const char *rank, *size;
+} launchers[] = {
+    {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"},
+    {"MV2_COMM_WORLD_RANK", "MV2_COMM_WORLD_SIZE"},
+    {"PMIX_RANK", "PMIX_SIZE"},
+    {"PMI_RANK", "PMI_SIZE"},
+    {"SLURM_PROCID", "SLURM_STEP_NUM_TASKS"},
+};
+
+/* The whole number in an environment variable, or -1. */
+static int number_in(const char *variable) {
+  const char *text = getenv(variable);
+  if (!text || *text < '0' || *text > '9') return -1;
+  char *end = NULL;
+  errno = 0;
+  long value = strtol(text, &end, 10);
+  return errno == 0 && *end == '\0' && value <= INT_MAX ? (int)value : -1;
+}
+
+int lsc_launcher_rank(int *rank, int *size) {
+  for (size_t i = 0; i < sizeof launchers / sizeof launchers[0]; ++i) {
+    int number = number_in(launchers[i].rank), count = number_in(launchers[i].size);
+    if (number < 0 || count < 2 || number >= count) continue;
+    *rank = number;
+    *size = count;
+    return 1;
+  }
+  *rank = 0;
+  *size = 1;
+  return 0;
+}

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <stdlib.h>
+
+#include "collection.h"
+#include "message.h"
+#include "offset.h"
+
+/* The origin of the run's times, rank 0's. */
+static void share_origin(struct lsc_collection *c) {
+  struct lsc_buffer bytes = {0};
+  lsc_status status = LSC_OK;
+  int64_t origin = c->snapshot.open_ns;
+  if (!c->coll->rank) status = lsc_buffer_append(&bytes, &origin, sizeof origin);
+  status = lsc_collection_came(c, lsc_coll_down(c->coll, LSC_TAG_ORIGIN, status, &bytes, lsc_collection_deadline(c)));
+  if (!status) {
+    struct lsc_reader reader = {bytes.data, bytes.data + bytes.size, 0};
+    lsc_read(&reader, &c->fill.origin_ns, sizeof origin);
+  }
+  lsc_buffer_free(&bytes);
+}
+
+static void measure_clock(struct lsc_collection *c) {
+  struct lsc_offset_clock clock;
+  lsc_offset_own_clock(&clock);
+  lsc_collection_came(c, lsc_offset_measure(c->coll, LSC_TAG_CLOCK, &clock, &c->fill.shift_ns, &c->fill.clock_error_ns,
+                                            lsc_collection_deadline(c)));
+}
+
+static int has_tasks(const struct lsc_snapshot *snapshot) {
+  return snapshot->lanes && snapshot->lane[snapshot->lanes - 1].lane >= 0;
+}
+
+/* What any rank has decides which columns there are. */
+static void unite_flags(struct lsc_collection *c) {
+  uint64_t flags[2] = {c->snapshot.apis, (uint64_t)has_tasks(&c->snapshot)};
+  lsc_collection_came(c, lsc_coll_or(c->coll, LSC_TAG_FLAGS, 2, flags, lsc_collection_deadline(c)));
+  c->fill.apis = (unsigned)flags[0];
+  c->fill.tasks = flags[1] != 0;
+}
+
+static void unite_names(struct lsc_collection *c) {
+  struct lsc_names mine = {0};
+  lsc_status status = lsc_fill_names(&c->snapshot, &mine);
+  c->ids = malloc((mine.count + 1) * sizeof *c->ids);
+  if (status || !c->ids) {
+    lsc_collection_note(c, lsc_fail(LSC_NO_MEMORY, "no memory for the names of %zu regions", c->snapshot.regions));
+    lsc_names_free(&mine);
+  }
+  lsc_collection_came(c, lsc_unite_names(c->coll, LSC_TAG_NAMES, &mine, &c->names, c->ids, lsc_collection_deadline(c)));
+  c->fill.region_ids = c->ids;
+  c->fill.names = &c->names;
+  lsc_names_free(&mine);
+}
+
+static void share_offsets(struct lsc_collection *c) {
+  uint64_t completed = c->snapshot.completed;
+  lsc_collection_came(c, lsc_coll_scan(c->coll, LSC_TAG_OFFSETS, 1, &completed, &c->fill.event_offset, &c->events,
+                                       lsc_collection_deadline(c)));
+}
+
+/* This rank's rows of every table, for the wire; empty tables once something has failed. */
+static lsc_status encode_tables(struct lsc_collection *c, struct lsc_buffer *out) {
+  struct lsc_table tables[LSC_TABLE_COUNT];
+  lsc_status status = LSC_OK;
+  for (int i = 0; i < LSC_TABLE_COUNT; i++) lsc_table_init(&tables[i], &lsc_table_descs[i]);
+  if (!c->status) status = lsc_fill_tables(&c->fill, tables);
+  for (int i = 0; i < LSC_TABLE_COUNT && !status; i++) status = lsc_table_encode(&tables[i], out);
+  for (int i = 0; i < LSC_TABLE_COUNT; i++) lsc_table_free(&tables[i]);
+  if (status) out->size = 0;
+  return status ? lsc_fail(status, "no memory for the tables of rank %d", c->coll->rank) : LSC_OK;
+}
+
+static lsc_status append_tables(void *merged, int rank, struct lsc_reader *bytes) {
+  struct lsc_table *tables = merged;
+  lsc_status status = LSC_OK;
+  if (bytes->next == bytes->end) return LSC_OK;
+  for (int i = 0; i < LSC_TABLE_COUNT && !status; i++) status = lsc_table_decode_append(&tables[i], bytes);
+  return status ? lsc_fail(status, "the tables of rank %d could not be merged: %s", rank, lsc_strerror(status)) : LSC_OK;
+}
+
+static void gather_tables(struct lsc_collection *c) {
+  struct lsc_buffer mine = {0};
+  lsc_collection_note(c, encode_tables(c, &mine));
+  lsc_collection_came(c, lsc_coll_gather(c->coll, LSC_TAG_TABLES, &mine, append_tables, c->merged, lsc_collection_deadline(c)));
+  lsc_buffer_free(&mine);
+}
+
+static lsc_status put_names(struct lsc_collection *c) {
+  struct lsc_table *table = &c->merged[LSC_TABLE_REGION];
+  for (size_t i = 0; i < c->names.count; i++) {
+    size_t length;
+    const char *name = lsc_names_get(&c->names, i, &length);
+    lsc_status status = lsc_table_put_text(table, LSC_REGION_NAMES, name, length);
+    if (status) return lsc_fail(status, "no memory for the names of %zu regions", c->names.count);
+    lsc_table_end_row(table);
+  }
+  return LSC_OK;
+}
+
+void lsc_collection_merge(struct lsc_collection *c) {
+  static void (*const parts[])(struct lsc_collection *) = {share_origin, measure_clock, unite_flags,
+                                                           unite_names,  share_offsets, gather_tables};
+  for (size_t i = 0; i < sizeof parts / sizeof *parts && !c->broken; i++) parts[i](c);
+  if (!c->coll->rank && !c->status) lsc_collection_note(c, put_names(c));
+}

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "collect.h"
+#include "text.h"
+
+#define DEFAULT_SECONDS 600.0
+#define MOST_SECONDS 1e9
+
+/* Not a number, and what is not above 0, mean that nothing was asked for. */
+static int is_given(double seconds) { return seconds > 0; }
+
+int64_t lsc_timeout_ns(double seconds) {
+  const char *text = getenv("LANESCOPE_TIMEOUT");
+  if (!is_given(seconds) && text) seconds = strtod(text, NULL);
+  if (!is_given(seconds)) seconds = DEFAULT_SECONDS;
+  return (int64_t)(fmin(seconds, MOST_SECONDS) * 1e9);
+}
+
+char *lsc_rank_path(const char *path, int rank) {
+  size_t length = strlen(path);
+  if (length > 3 && strcmp(path + length - 3, ".h5") == 0 && path[length - 4] != '/') length -= 3;
+  return lsc_text("%.*s.rank%d.h5", (int)length, path, rank);
+}

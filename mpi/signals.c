@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "signals.h"
+
+#include <pthread.h>
+#include <time.h>
+
+static sigset_t only_file_size(void) {
+  sigset_t set;
+  sigemptyset(&set);
+  sigaddset(&set, SIGXFSZ);
+  return set;
+}
+
+static int is_pending(void) {
+  sigset_t pending;
+  return sigpending(&pending) == 0 && sigismember(&pending, SIGXFSZ) == 1;
+}
+
+void lsc_signals_hold(struct lsc_signals *held) {
+  sigset_t set = only_file_size();
+  held->was_pending = is_pending();
+  pthread_sigmask(SIG_BLOCK, &set, &held->before);
+}
+
+void lsc_signals_release(struct lsc_signals *held) {
+  sigset_t set = only_file_size();
+  struct timespec at_once = {0, 0};
+  while (!held->was_pending && is_pending() && sigtimedwait(&set, NULL, &at_once) == SIGXFSZ) continue;
+  pthread_sigmask(SIG_SETMASK, &held->before, NULL);
+}

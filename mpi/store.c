@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "collection.h"
+#include "create.h"
+#include "message.h"
+#include "rows.h"
+
+static void create_file(struct lsc_collection *c) {
+  const struct lsc_contents contents = {.tables = c->merged,
+                                        .fill = &c->fill,
+                                        .events = c->events,
+                                        .ranks = c->coll->size,
+                                        .name = c->target.path,
+                                        .options = &c->options};
+  lsc_collection_note(c, lsc_create(c->target.temporary, &contents, &c->bytes));
+}
+
+static lsc_status append_text(struct lsc_buffer *bytes, const char *text) {
+  return lsc_buffer_append(bytes, text, strlen(text) + 1);
+}
+
+static char *copy_text(struct lsc_reader *reader) {
+  const char *text = (const char *)reader->next;
+  size_t length = text ? strnlen(text, (size_t)(reader->end - reader->next)) : 0;
+  if (!lsc_read_view(reader, length + 1)) return NULL;
+  return strdup(text);
+}
+
+/* Rank 0's names and size of the file to everybody; nothing where it has failed. */
+static void share_file(struct lsc_collection *c) {
+  struct lsc_buffer bytes = {0};
+  lsc_status status = LSC_OK;
+  if (!c->coll->rank && !c->status) {
+    status = lsc_buffer_append(&bytes, &c->bytes, sizeof c->bytes);
+    if (!status) status = append_text(&bytes, c->target.temporary);
+    if (!status) status = append_text(&bytes, c->target.path);
+  }
+  status = lsc_collection_came(c, lsc_coll_down(c->coll, LSC_TAG_FILE, status, &bytes, lsc_collection_deadline(c)));
+  if (!status && bytes.size) {
+    struct lsc_reader reader = {bytes.data, bytes.data + bytes.size, 0};
+    lsc_read(&reader, &c->bytes, sizeof c->bytes);
+    c->temporary = copy_text(&reader);
+    c->final = copy_text(&reader);
+    if (!c->temporary || !c->final) lsc_collection_note(c, lsc_fail(LSC_NO_MEMORY, "no memory for the name of the file"));
+  }
+  lsc_buffer_free(&bytes);
+}
+
+/* MPI-IO would make a file of its own where a rank does not share rank 0's folder. */
+static lsc_status check_visible(const struct lsc_collection *c) {
+  struct stat info;
+  if (stat(c->temporary, &info) < 0) {
+    return lsc_fail(LSC_IO, "host %s does not see '%s', which rank 0 made: %s; give a path in a folder that all ranks share",
+                    c->hostname, c->temporary, strerror(errno));
+  }
+  if ((uint64_t)info.st_size == c->bytes) return LSC_OK;
+  return lsc_fail(LSC_IO, "host %s sees '%s' with %lld bytes, rank 0 with %llu", c->hostname, c->temporary,
+                  (long long)info.st_size, (unsigned long long)c->bytes);
+}
+
+/* A rank that the others cannot wait for any more must not be waited for in a collective close either. */
+static lsc_status leave(struct lsc_collection *c, struct lsc_h5 *h5, lsc_status status) {
+  if (!c->comm) return lsc_h5_close(h5, status);
+  lsc_h5_abandon(h5);
+  return status;
+}
+
+/* The rows of every rank, between an open and a close that are collective and cannot time out. */
+static lsc_status write_shared(struct lsc_collection *c) {
+  struct lsc_h5 *h5 = NULL;
+  lsc_collection_note(c, lsc_h5_open(&h5, c->temporary, c->comm));
+  lsc_status status = lsc_collection_agree(c, LSC_STEP_OPEN);
+  if (status) return leave(c, h5, status);
+
+  lsc_collection_note(c, lsc_rows_write(h5, &c->fill, c->events));
+  status = lsc_collection_agree(c, LSC_STEP_WRITE);
+  if (status == LSC_APART) return leave(c, h5, status);
+  if (status) return lsc_h5_close(h5, status);
+  lsc_collection_note(c, lsc_h5_close(h5, LSC_OK));
+  return LSC_OK;
+}
+
+/* What this rank wrote reaches the disk from this host; rank 0 does so when it publishes. A close that failed may have cut the file. */
+static void check_written(struct lsc_collection *c) {
+  if (c->status) return;
+  if (c->coll->rank && c->snapshot.completed) lsc_collection_note(c, lsc_file_sync(c->temporary));
+  lsc_collection_note(c, check_visible(c));
+}
+
+lsc_status lsc_collection_store(struct lsc_collection *c) {
+  if (!c->coll->rank && !c->status && !c->broken) create_file(c);
+  if (!c->broken) share_file(c);
+  if (!c->status && c->temporary) lsc_collection_note(c, check_visible(c));
+  lsc_status status = lsc_collection_agree(c, LSC_STEP_CREATE);
+  if (!status) status = write_shared(c);
+  if (status) return status;
+  check_written(c);
+  return lsc_collection_agree(c, LSC_STEP_CLOSE);
+}

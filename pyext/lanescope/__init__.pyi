@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: BSD-3-Clause
+import enum
+import os
+from types import TracebackType
+from typing import Any, Callable, Optional, Sequence, Type, TypeVar, Union, final, overload
+
+import numpy as np
+import numpy.typing as npt
+
+_F = TypeVar("_F", bound=Callable[..., Any])
+_Path = Union[str, bytes, "os.PathLike[str]", "os.PathLike[bytes]"]
+_Integers = Union[Sequence[int], npt.NDArray[np.integer[Any]]]
+
+__version__: str
+
+class Status(enum.IntEnum):
+    OK: int
+    INACTIVE: int
+    NO_BEGIN: int
+    CROSSED: int
+    STALE: int
+    INVALID: int
+    BAD_NAME: int
+    NO_MEMORY: int
+    LIMIT: int
+    BUSY: int
+    TIMEOUT: int
+    APART: int
+    COLLECTED: int
+    IO: int
+    HDF5: int
+    MPI: int
+    NO_MPI: int
+
+class Error(Exception):
+    status: Optional[int]
+
+class StateError(Error): ...
+class CollectError(Error): ...
+
+@final
+class Region:
+    def __new__(cls, name: str) -> Region: ...
+    @property
+    def name(self) -> str: ...
+    def __enter__(self) -> Region: ...
+    def __exit__(
+        self,
+        exception_type: Optional[Type[BaseException]],
+        exception: Optional[BaseException],
+        traceback: Optional[TracebackType],
+        /,
+    ) -> None: ...
+
+class Session:
+    path: str
+    label: Optional[str]
+    written: Optional[str]
+    def __init__(
+        self,
+        path: _Path,
+        comm: Any = None,
+        label: Optional[str] = None,
+        verbose: bool = True,
+        replace: bool = False,
+        timeout: Optional[float] = None,
+    ) -> None: ...
+    @property
+    def is_open(self) -> bool: ...
+    def collect(self, path: _Path, replace: Optional[bool] = None) -> str: ...
+    def __enter__(self) -> Session: ...
+    def __exit__(
+        self,
+        exception_type: Optional[Type[BaseException]],
+        exception: Optional[BaseException],
+        traceback: Optional[TracebackType],
+    ) -> None: ...
+
+def session(
+    path: _Path,
+    comm: Any = None,
+    label: Optional[str] = None,
+    verbose: bool = True,
+    replace: bool = False,
+    timeout: Optional[float] = None,
+) -> Session: ...
+def setup(
+    path: _Path,
+    comm: Any = None,
+    label: Optional[str] = None,
+    verbose: bool = True,
+    replace: bool = False,
+    timeout: Optional[float] = None,
+) -> Session: ...
+def collect(path: _Path, replace: Optional[bool] = None) -> str: ...
+def finalize(path: Optional[_Path] = None) -> Optional[str]: ...
+def region(name: str, /) -> Region: ...
+@overload
+def profile(function_or_name: str, /) -> Callable[[_F], _F]: ...
+@overload
+def profile(function_or_name: _F, /) -> _F: ...
+def lane_ids(thread_ids: _Integers, task_ids: Optional[_Integers] = None) -> npt.NDArray[np.int64]: ...
+def now_ns() -> int: ...

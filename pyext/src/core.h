@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What the files of the extension module lanescope._core share. Every function here is called with the GIL held. */
+#ifndef LSC_CORE_H
+#define LSC_CORE_H
+
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+
+#include <lanescope.h>
+
+/*
+ * State of one instance of the module. The types hold the module, so every object of theirs may point to the state.
+ * session: written by open, close and save, read by every region and decorated function; 0: none is open.
+ */
+typedef struct lsc_core_state {
+  lsc_session session;
+  PyObject *regions; /* dict: name -> Region */
+  PyTypeObject *region_method_type, *region_type, *profiled_type, *report_type;
+  PyObject *error, *state_error, *collect_error;
+  PyObject *stats_dtype; /* NumPy's dtype of lsc_stats */
+} lsc_core_state;
+
+static inline lsc_core_state *lsc_core_state_of(PyObject *module) {
+  return (lsc_core_state *)PyModule_GetState(module);
+}
+
+/* Each adds its part to a new module: 0, or -1 with an exception. */
+int lsc_core_add_errors(PyObject *module, lsc_core_state *state);
+int lsc_core_add_region(PyObject *module, lsc_core_state *state);
+int lsc_core_add_profiled(PyObject *module, lsc_core_state *state);
+int lsc_core_add_report(PyObject *module, lsc_core_state *state);
+int lsc_core_add_session(PyObject *module);
+int lsc_core_add_arrays(PyObject *module);
+
+/* A type of the module, from its spec, added to the module under its name. New reference or NULL. */
+PyTypeObject *lsc_core_add_type(PyObject *module, PyType_Spec *spec);
+
+/* Raises what a status other than LSC_OK means, with the library's message of this thread. Returns NULL. */
+PyObject *lsc_core_raise(lsc_core_state *state, lsc_status status);
+
+/* Where a region stands in the source; file is a str or NULL, line 0 when unknown. */
+typedef struct lsc_core_source {
+  PyObject *file;
+  int line;
+} lsc_core_source;
+
+/* Head of every Region, so that decorated functions reach the id. */
+typedef struct lsc_core_region {
+  PyObject_HEAD
+  lsc_core_state *state;
+  lsc_region_id id;
+  PyObject *name;
+  PyObject *enter, *exit; /* the methods, bound once: a `with` makes no object */
+} lsc_core_region;
+
+/*
+ * The Region of that name, made at its first use with that source; source NULL: the line of the running Python code.
+ * New reference; NULL: TypeError if name is no str, ValueError if the library cannot take it, Error.
+ */
+lsc_core_region *lsc_core_region_get(lsc_core_state *state, PyObject *name, const lsc_core_source *source);
+
+/* The type of Region.__enter__ and Region.__exit__. */
+PyTypeObject *lsc_core_region_method_type(PyObject *module);
+/* bound: the offset in lsc_core_region of the object that stands for the method once bound. New reference or NULL. */
+PyObject *lsc_core_region_method_new(lsc_core_state *state, const char *name, size_t bound);
+
+/* Names the calling thread by what Python's threading module knows of it. The hook of lsc_on_first_use. */
+void lsc_core_describe_thread(lsc_session session);
+
+struct lsc_report;
+/* A Report that owns the report, which is freed also on failure. New reference or NULL. */
+PyObject *lsc_core_report_new(lsc_core_state *state, struct lsc_report *report);
+
+#endif

@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Finds the built package and runs programs of its users, alone and under a launcher, never without a time limit.
+
+The package is on PYTHONPATH, or in python/ of the build folder that LANESCOPE_BUILD names.
+"""
+import os
+import shutil
+import subprocess
+import sys
+import textwrap
+
+import pytest
+
+TIMEOUT = 120
+
+if "LANESCOPE_BUILD" in os.environ:
+    _package = os.path.join(os.path.abspath(os.environ["LANESCOPE_BUILD"]), "python")
+    sys.path.insert(0, _package)
+    os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, (_package, os.environ.get("PYTHONPATH"))))
+
+import lanescope  # noqa: E402
+
+
+@pytest.fixture(autouse=True)
+def no_session_left():
+    """Each test begins and ends without an open session."""
+    assert not lanescope._core.is_open()
+    yield
+    if lanescope._core.is_open():
+        lanescope._core.close()
+        pytest.fail("the test left its session open")
+
+
+@pytest.fixture
+def run(tmp_path):
+    """run(code, *arguments): the finished process of a Python program in a folder of its own."""
+
+    def run_program(code, *arguments, prefix=(), **environment):
+        program = tmp_path / "program.py"
+        program.write_text(textwrap.dedent(code))
+        return subprocess.run(
+            [*prefix, sys.executable, str(program), *map(str, arguments)],
+            cwd=tmp_path,
+            env={**os.environ, **environment},
+            capture_output=True,
+            text=True,
+            timeout=TIMEOUT,
+        )
+
+    return run_program
+
+
+@pytest.fixture
+def mpirun(run):
+    """mpirun(ranks, code, *arguments): the same under the launcher."""
+    launcher = shutil.which("mpirun")
+    if launcher is None:
+        pytest.skip("no mpirun")
+    pytest.importorskip("mpi4py")
+    root = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+
+    def run_ranks(ranks, code, *arguments):
+        prefix = (launcher, "--oversubscribe", "--timeout", str(TIMEOUT - 10), "-n", str(ranks))
+        return run(code, *arguments, prefix=prefix, **root)
+
+    return run_ranks

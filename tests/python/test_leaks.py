@@ -1,0 +1,189 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Nothing is left behind: one test a type, by counting references, and one for the memory of whole sessions."""
+import gc
+import sys
+import tracemalloc
+import weakref
+
+import lanescope
+import numpy as np
+import pytest
+from lanescope import _core
+
+TURNS = 2000
+
+
+def grown(action, *objects):
+    """By how much the reference counts of the objects grow when the action is done TURNS times."""
+    action()
+    gc.collect()
+    before = list(map(sys.getrefcount, objects))
+    for _ in range(TURNS):
+        action()
+    gc.collect()
+    after = list(map(sys.getrefcount, objects))
+    return [count - old for count, old in zip(after, before)]
+
+
+def kept(action):
+    """Bytes of Python's memory that are held after TURNS more times than before."""
+    for _ in range(10):
+        action()
+    gc.collect()
+    tracemalloc.start()
+    before = tracemalloc.get_traced_memory()[0]
+    for _ in range(TURNS):
+        action()
+    gc.collect()
+    after = tracemalloc.get_traced_memory()[0]
+    tracemalloc.stop()
+    return after - before
+
+
+@pytest.fixture(params=["open", "closed"])
+def state(request, tmp_path):
+    if request.param == "open":
+        lanescope.setup(tmp_path / "run.h5", verbose=False)
+    yield
+    if request.param == "open":
+        _core.close()
+
+
+def test_region(state):
+    name = "leak".join(["of a ", "region"])
+    region = lanescope.region(name)
+
+    def use():
+        with lanescope.region(name):
+            pass
+        with pytest.raises(TypeError):
+            lanescope.region(None)
+
+    assert grown(use, region, name, type(region)) == [0, 0, 0]
+    assert kept(use) < TURNS
+
+
+def test_region_method(state):
+    region = lanescope.region("leak of a method")
+    method = lanescope.Region.__enter__
+
+    def use():
+        region.__enter__()
+        region.__exit__(None, None, None)
+        lanescope.Region.__enter__(region)
+        lanescope.Region.__exit__(region, None, None, None)
+        with pytest.raises(TypeError):
+            method(42)
+
+    assert grown(use, region, method, type(method)) == [0, 0, 0]
+    assert kept(use) < TURNS
+
+
+def test_profiled(state):
+    def function(argument):
+        return argument
+
+    argument = object()
+    decorate = lanescope.profile("leak of a decorator")
+    region = lanescope.region("leak of a decorator")
+
+    def use():
+        decorated = decorate(function)
+        assert decorated(argument) is argument
+        with pytest.raises(TypeError):
+            decorated()
+
+    assert grown(use, function, argument, region, _core.Profiled) == [0, 0, 0, 0]
+    assert kept(use) < TURNS
+
+
+def test_profiled_in_a_cycle_is_collected():
+    def function():
+        pass
+
+    decorated = lanescope.profile("leak in a cycle")(function)
+    decorated.itself = decorated
+    gone = weakref.ref(decorated)
+    del decorated
+    gc.collect()
+    assert gone() is None
+
+
+def test_report(tmp_path):
+    _core.open(None)
+    with lanescope.region("leak of a report"):
+        pass
+    report = _core.save(tmp_path / "run.h5", close=True)[1]
+    columns = ("region_ids", "ranks", "event_offsets", "source_files", "summary_statistics")
+
+    def use():
+        table = report.table("rank_region_index", columns)
+        assert table["region_ids"].base is report
+        with pytest.raises(KeyError):
+            report.table("rank_region_index", ("missing",))
+        with pytest.raises(KeyError):
+            report.table("missing", ("ranks",))
+        with pytest.raises(TypeError):
+            report.table("rank_region_index", (1,))
+
+    assert grown(use, report, type(report), *columns) == [0] * 7
+    assert kept(use) < TURNS
+    with pytest.raises(TypeError):
+        _core.Report()
+
+
+def test_a_column_outlives_its_report(tmp_path):
+    _core.open(None)
+    for _ in range(7):
+        with lanescope.region("leak of a column"):
+            pass
+    report = _core.save(tmp_path / "run.h5", close=True)[1]
+    counts = report.table("rank_region_index", ("event_counts",))["event_counts"]
+    del report
+    gc.collect()
+    assert counts.tolist() == [7]
+    assert counts.dtype == np.uint64 and not counts.flags.writeable
+
+
+def test_errors():
+    def use():
+        with pytest.raises(lanescope.StateError):
+            _core.close()
+        with pytest.raises(ValueError):
+            lanescope.region("a\0b")
+
+    assert grown(use, lanescope.StateError) == [0]
+    assert kept(use) < TURNS
+
+
+def test_lane_ids():
+    threads = np.arange(100)
+
+    def use():
+        lanescope.lane_ids(threads, [-1] * 100)
+        with pytest.raises(ValueError):
+            lanescope.lane_ids(threads, [1])
+        with pytest.raises(TypeError):
+            lanescope.lane_ids([1.5])
+
+    assert grown(use, threads, np.dtype("int64"))[0] == 0
+    assert kept(use) < TURNS
+
+
+def test_whole_sessions(tmp_path):
+    def use():
+        with lanescope.session(tmp_path / "run.h5", verbose=False):
+            with lanescope.region("leak of a session"):
+                pass
+
+    for _ in range(3):
+        use()
+    gc.collect()
+    tracemalloc.start()
+    before = tracemalloc.get_traced_memory()[0]
+    for _ in range(50):
+        use()
+    gc.collect()
+    after = tracemalloc.get_traced_memory()[0]
+    tracemalloc.stop()
+    assert after - before < 50 * 32
