@@ -57,11 +57,15 @@ struct lsc_clock_pair {
 struct lsc_clock_map {
   size_t pairs;
   struct lsc_clock_pair *pair; /* strictly increasing in both */
+  uint64_t *slope;             /* [pairs - 1] nanoseconds a tick from each pair to the next, times 2^LSC_CLOCK_SHIFT, rounded up */
   size_t hint;                 /* the segment of the last stamp */
 };
+#define LSC_CLOCK_SHIFT 56 /* up to 256 ns a tick; the rounding adds less than one ns to a segment below 2^56 ticks */
 
 /* Takes a pair and copies the list, so that every stamp taken before lies inside it. LSC_OK, LSC_NO_MEMORY. */
 lsc_status lsc_clock_map_take(struct lsc_clock_map *map);
+/* Computes the slopes of a map whose pairs are there. LSC_OK, LSC_NO_MEMORY. */
+lsc_status lsc_clock_map_prepare(struct lsc_clock_map *map);
 void lsc_clock_map_free(struct lsc_clock_map *map);
 /* CLOCK_MONOTONIC of a raw reading. Increasing. Not thread-safe (hint). */
 int64_t lsc_clock_map_ns(struct lsc_clock_map *map, uint64_t ticks);

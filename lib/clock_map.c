@@ -102,11 +102,25 @@ lsc_status lsc_clock_map_take(struct lsc_clock_map *map) {
   pthread_mutex_unlock(&lock);
   if (!map->pair) return lsc_fail(LSC_NO_MEMORY, "no memory for %zu pairs of the clock map", pairs);
   map->pairs = pairs;
+  status = lsc_clock_map_prepare(map);
+  if (status != LSC_OK) lsc_clock_map_free(map);
+  return status;
+}
+
+lsc_status lsc_clock_map_prepare(struct lsc_clock_map *map) {
+  map->slope = malloc(map->pairs * sizeof *map->slope);
+  if (!map->slope) return lsc_fail(LSC_NO_MEMORY, "no memory for %zu pairs of the clock map", map->pairs);
+  for (size_t i = 0; i + 1 < map->pairs; i++) {
+    uint64_t width = map->pair[i + 1].ticks - map->pair[i].ticks;
+    unsigned __int128 rise = (unsigned __int128)(map->pair[i + 1].ns - map->pair[i].ns) << LSC_CLOCK_SHIFT;
+    map->slope[i] = (uint64_t)((rise + width - 1) / width);
+  }
   return LSC_OK;
 }
 
 void lsc_clock_map_free(struct lsc_clock_map *map) {
   free(map->pair);
+  free(map->slope);
   memset(map, 0, sizeof *map);
 }
 
@@ -126,11 +140,9 @@ static size_t find_segment(struct lsc_clock_map *map, uint64_t ticks) {
 int64_t lsc_clock_map_ns(struct lsc_clock_map *map, uint64_t ticks) {
   if (map->pairs == 0) return (int64_t)ticks;
   if (map->pairs == 1) return map->pair[0].ns;
-  const struct lsc_clock_pair *p = &map->pair[find_segment(map, ticks)];
-  int64_t width = (int64_t)(p[1].ticks - p[0].ticks), rise = p[1].ns - p[0].ns;
-  __int128 product = (__int128)(int64_t)(ticks - p[0].ticks) * rise;
-  int64_t step = product >= 0 ? (int64_t)(product / width) : -(int64_t)((-product + width - 1) / width);
-  return p[0].ns + step;
+  size_t segment = find_segment(map, ticks);
+  const struct lsc_clock_pair *p = &map->pair[segment];
+  return p->ns + (int64_t)((__int128)(int64_t)(ticks - p->ticks) * map->slope[segment] >> LSC_CLOCK_SHIFT);
 }
 
 double lsc_clock_read_cost_ns(void) { return read_cost_ns; }

@@ -55,7 +55,8 @@ static lsc_status keep_rank(void *ctx, int rank, struct lsc_reader *bytes) {
   return wanted ? lsc_buffer_append(ctx, &rank, sizeof rank) : LSC_OK;
 }
 
-static lsc_status answer(struct lsc_coll *coll, int tag, const struct lsc_offset_clock *clock, int rank, int64_t deadline) {
+static lsc_status answer(struct lsc_coll *coll, int tag, const struct lsc_offset_clock *clock, int rank,
+                         int64_t deadline) {
   struct lsc_buffer ping = {0};
   unsigned char start = 1;
   lsc_status status = coll->send(coll, rank, tag, &start, sizeof start, deadline);

@@ -18,8 +18,9 @@ struct lsc_offset_clock {
 void lsc_offset_own_clock(struct lsc_offset_clock *clock);
 
 /*
- * offset_ns: to be added to this rank's clock to put it on rank 0's; error_ns: bound of its error. Both 0 where the clock is the same;
- * else from the fastest of some round trips. Collective. LSC_OK, LSC_TIMEOUT, LSC_NO_MEMORY, and what the group gives.
+ * offset_ns: to be added to this rank's clock to put it on rank 0's; error_ns: bound of its error. Both 0 where the
+ * clock is the same; else from the fastest of some round trips. Collective. LSC_OK, LSC_TIMEOUT, LSC_NO_MEMORY, and
+ * what the group gives.
  */
 lsc_status lsc_offset_measure(struct lsc_coll *coll, int tag, const struct lsc_offset_clock *clock, int64_t *offset_ns,
                               int64_t *error_ns, int64_t deadline);

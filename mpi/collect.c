@@ -18,8 +18,8 @@ static lsc_status take_options(struct lsc_collection *c, const lsc_save_options 
   c->options.size = sizeof c->options;
   if (!options) return LSC_OK;
   if (options->size == 0 || options->size > sizeof c->options) {
-    return lsc_fail(LSC_INVALID, "lsc_save_options has size %zu; set it to sizeof(lsc_save_options), here %zu", options->size,
-                    sizeof c->options);
+    return lsc_fail(LSC_INVALID, "lsc_save_options has size %zu; set it to sizeof(lsc_save_options), here %zu",
+                    options->size, sizeof c->options);
   }
   memcpy(&c->options, options, options->size);
   c->options.size = sizeof c->options;
@@ -41,7 +41,8 @@ static lsc_status check_path(struct lsc_collection *c) {
   if (c->coll->rank) return LSC_OK;
   lsc_status status = lsc_target_open(&c->target, c->path);
   if (status || c->options.replace || !lsc_session_has_path(c->session, c->target.path)) return status;
-  return lsc_fail(LSC_COLLECTED, "this session was collected to '%s' before: give another path, or set replace", c->target.path);
+  return lsc_fail(LSC_COLLECTED, "this session was collected to '%s' before: give another path, or set replace",
+                  c->target.path);
 }
 
 /* What each rank can find out alone. */

@@ -7,10 +7,11 @@
 #include "lanescope_file.h"
 
 /*
- * Collects the session over the group. comm: a pointer to the MPI_Comm of the same ranks, for the parallel HDF5 driver, or NULL when
- * coll has one rank, whose file is then written without MPI. Every rank of the group gets the same status. After a failure the session
- * holds what it held and the file that was there before is untouched. On LSC_APART the group must not be used again: the caller writes
- * apart. Only where a rank was lost after it had said that its rows are written may the file of all stand beside those.
+ * Collects the session over the group. comm: a pointer to the MPI_Comm of the same ranks, for the parallel HDF5 driver,
+ * or NULL when coll has one rank, whose file is then written without MPI. Every rank of the group gets the same status.
+ * After a failure the session holds what it held and the file that was there before is untouched. On LSC_APART the
+ * group must not be used again: the caller writes apart. Only where a rank was lost after it had said that its rows are
+ * written may the file of all stand beside those.
  */
 lsc_status lsc_collect_over(lsc_session session, struct lsc_coll *coll, void *comm, const char *path,
                             const lsc_save_options *options);
@@ -21,7 +22,9 @@ int64_t lsc_timeout_ns(double seconds);
 /* `<path without .h5>.rank<rank>.h5`, malloc'd, or NULL without memory. */
 char *lsc_rank_path(const char *path, int rank);
 
-/* What the launcher told this process: 1 and rank, size if several were started, else 0 (rank 0 of 1). mpi/launcher.c. */
+/*
+ * What the launcher told this process: 1 and rank, size if several were started, else 0 (rank 0 of 1). mpi/launcher.c.
+ */
 int lsc_launcher_rank(int *rank, int *size);
 
 #endif

@@ -23,7 +23,10 @@ lsc_status lsc_collection_note(struct lsc_collection *c, lsc_status status) {
   return status;
 }
 
-/* Want of memory and limits are passed on to the others within the operation, which is then complete; all else leaves it in doubt. */
+/*
+ * Want of memory and limits are passed on to the others within the operation, which is then complete; all else leaves
+ * it in doubt.
+ */
 lsc_status lsc_collection_came(struct lsc_collection *c, lsc_status status) {
   if (!status) return status;
   if (status == LSC_TIMEOUT) lsc_fail(status, "rank %d waited for the others longer than the timeout", c->coll->rank);
@@ -31,7 +34,10 @@ lsc_status lsc_collection_came(struct lsc_collection *c, lsc_status status) {
   return lsc_collection_note(c, status);
 }
 
-/* Ranks enter an agreement up to one timeout apart, since the operation before it may have taken that long; the first is their arrival. */
+/*
+ * Ranks enter an agreement up to one timeout apart, since the operation before it may have taken that long; the first
+ * is their arrival.
+ */
 lsc_status lsc_collection_agree(struct lsc_collection *c, enum lsc_step step) {
   struct lsc_verdict verdict;
   int64_t deadline = lsc_collection_deadline(c);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * One collect under way on one rank, and the rules by which its steps go on:
- *   - a rank that fails on its own keeps the reason, takes part in every collective operation up to the next agreement, with empty data,
- *     and reports it there;
- *   - a rank for which a collective operation did not come through enters no other one before the agreement, and reports
- *     LSC_TIMEOUT, so that all go apart;
+ *   - a rank that fails on its own keeps the reason, takes part in every collective operation up to the next
+ *     agreement, with empty data, and reports it there;
+ *   - a rank for which a collective operation did not come through enters no other one before the agreement, and
+ *     reports LSC_TIMEOUT, so that all go apart;
  *   - after an agreement every rank knows the same: all well, all leave, or apart.
  */
 #ifndef LSC_COLLECTION_H
@@ -79,13 +79,19 @@ lsc_status lsc_collection_came(struct lsc_collection *c, lsc_status status);
 /* When a collective operation that begins now ends at the latest. */
 int64_t lsc_collection_deadline(const struct lsc_collection *c);
 
-/* Agrees on a step and starts afresh. LSC_OK, or the status with which every rank that is there leaves, its message set. */
+/*
+ * Agrees on a step and starts afresh. LSC_OK, or the status with which every rank that is there leaves, its message
+ * set.
+ */
 lsc_status lsc_collection_agree(struct lsc_collection *c, enum lsc_step step);
 
 /* merge.c: what is small goes to rank 0; every rank learns its place among the others. Collective; notes what fails. */
 void lsc_collection_merge(struct lsc_collection *c);
 
-/* store.c: the merged file under its temporary name, complete and closed on every rank. Collective. As lsc_collection_agree. */
+/*
+ * store.c: the merged file under its temporary name, complete and closed on every rank. Collective. As
+ * lsc_collection_agree.
+ */
 lsc_status lsc_collection_store(struct lsc_collection *c);
 
 #endif

@@ -16,8 +16,8 @@ struct lsc_contents {
 };
 
 /*
- * Fills the empty file `path` and reserves its space on the disk. bytes: receives its final size. LSC_OK; LSC_HDF5; LSC_IO: no
- * space, among others; LSC_NO_MEMORY. On failure the caller removes the file.
+ * Fills the empty file `path` and reserves its space on the disk. bytes: receives its final size. LSC_OK; LSC_HDF5;
+ * LSC_IO: no space, among others; LSC_NO_MEMORY. On failure the caller removes the file.
  */
 lsc_status lsc_create(const char *path, const struct lsc_contents *contents, uint64_t *bytes);
 

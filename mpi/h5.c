@@ -103,7 +103,7 @@ static lsc_status set_driver(struct lsc_h5 *h5, hid_t access, enum place place, 
     return LSC_OK;
   }
 #else
-  if (comm) return lsc_fail(LSC_HDF5, "'%s' is to be written by several ranks, and this HDF5 has no MPI driver", h5->path);
+  if (comm) return lsc_fail(LSC_HDF5, "'%s': this HDF5 has no MPI driver to write it from several ranks", h5->path);
 #endif
   herr_t set = place == IN_MEMORY ? H5Pset_fapl_core(access, MEMORY_STEP, 0) : H5Pset_fapl_sec2(access);
   return set < 0 ? fail(h5, "set the driver", "") : LSC_OK;
@@ -130,7 +130,8 @@ static lsc_status open_file(struct lsc_h5 **out, const char *path, enum place pl
     goto out;
   }
   if ((status = set_access(h5, access, place, comm))) goto out;
-  h5->file = place == IN_MEMORY ? H5Fcreate(path, H5F_ACC_TRUNC, H5P_DEFAULT, access) : H5Fopen(path, H5F_ACC_RDWR, access);
+  h5->file = place == IN_MEMORY ? H5Fcreate(path, H5F_ACC_TRUNC, H5P_DEFAULT, access)
+                                : H5Fopen(path, H5F_ACC_RDWR, access);
   if (h5->file < 0) status = fail(h5, place == IN_MEMORY ? "make the file" : "open the file", "");
   h5->group = h5->file;
 out:
@@ -150,7 +151,8 @@ lsc_status lsc_h5_image(struct lsc_h5 *h5, void **bytes, size_t *size) {
   ssize_t needed = H5Fflush(h5->file, H5F_SCOPE_LOCAL) < 0 ? -1 : H5Fget_file_image(h5->file, NULL, 0);
   if (needed < 0) return fail(h5, "measure the file", "");
   *size = (size_t)needed;
-  if (!(*bytes = malloc(*size))) return lsc_fail(LSC_NO_MEMORY, "no memory for the %zu bytes of the tables of '%s'", *size, h5->path);
+  *bytes = malloc(*size);
+  if (!*bytes) return lsc_fail(LSC_NO_MEMORY, "no memory for the %zu bytes of tables of '%s'", *size, h5->path);
   if (H5Fget_file_image(h5->file, *bytes, *size) == needed) return LSC_OK;
   lsc_status status = fail(h5, "copy the file", "");
   free(*bytes);
@@ -334,8 +336,8 @@ static lsc_status check_rows(struct lsc_h5 *h5, hid_t data, const char *path, ui
   hssize_t found = H5Sget_simple_extent_npoints(space);
   H5Sclose(space);
   if (found >= 0 && (uint64_t)found == rows) return LSC_OK;
-  return lsc_fail(LSC_IO, "'%s': column %s has %lld rows instead of %llu: this rank sees another state of the file", h5->path,
-                  path, (long long)found, (unsigned long long)rows);
+  return lsc_fail(LSC_IO, "'%s': column %s has %lld rows instead of %llu: this rank sees another state of the file",
+                  h5->path, path, (long long)found, (unsigned long long)rows);
 }
 
 lsc_status lsc_h5_select(struct lsc_h5 *h5, int slot, const char *path, lsc_type type, uint64_t rows) {

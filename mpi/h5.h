@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What the writer needs of HDF5, and the only module that knows it. One file at a time and thread; while it is open, HDF5's
- * error stack and its printing, as the program had them, are put aside, and they are back after the close.
+ * What the writer needs of HDF5, and the only module that knows it. One file at a time and thread; while it is open,
+ * HDF5's error stack and its printing, as the program had them, are put aside, and they are back after the close.
  *
- * A failing function sets a message that names the file, the thing and HDF5's own cause, and leaves no handle open but the file's.
+ * A failing function sets a message that names the file, the thing and HDF5's own cause, and leaves no handle open but
+ * the file's.
  */
 #ifndef LSC_H5_H
 #define LSC_H5_H
@@ -17,8 +18,9 @@ struct lsc_h5;
 void lsc_h5_version(char *text, size_t size);
 
 /*
- * Makes a file in memory; path: where it is going to be, for messages. A close that cannot write leaves HDF5 in a state in which the
- * process dies at its end, so nothing is written through HDF5 before its space is there. LSC_OK, LSC_HDF5, LSC_NO_MEMORY; on failure *h5 is NULL.
+ * Makes a file in memory; path: where it is going to be, for messages. A close that cannot write leaves HDF5 in a state
+ * in which the process dies at its end, so nothing is written through HDF5 before its space is there. LSC_OK, LSC_HDF5,
+ * LSC_NO_MEMORY; on failure *h5 is NULL.
  */
 lsc_status lsc_h5_create(struct lsc_h5 **h5, const char *path);
 
@@ -26,12 +28,15 @@ lsc_status lsc_h5_create(struct lsc_h5 **h5, const char *path);
 lsc_status lsc_h5_image(struct lsc_h5 *h5, void **bytes, size_t *size);
 
 /*
- * Opens a file to change it. comm: a pointer to an MPI_Comm, over which the call and lsc_h5_close are collective, or NULL for the
- * serial driver. The communicator is duplicated by HDF5 until the close. LSC_OK, LSC_HDF5, LSC_NO_MEMORY.
+ * Opens a file to change it. comm: a pointer to an MPI_Comm, over which the call and lsc_h5_close are collective, or
+ * NULL for the serial driver. The communicator is duplicated by HDF5 until the close. LSC_OK, LSC_HDF5, LSC_NO_MEMORY.
  */
 lsc_status lsc_h5_open(struct lsc_h5 **h5, const char *path, void *comm);
 
-/* Closes everything and frees h5, also on failure; NULL is fine. Returns status, with its message, if that is a failure; else LSC_OK, LSC_HDF5. */
+/*
+ * Closes everything and frees h5, also on failure; NULL is fine. Returns status, with its message, if that is a
+ * failure; else LSC_OK, LSC_HDF5.
+ */
 lsc_status lsc_h5_close(struct lsc_h5 *h5, lsc_status status);
 
 /* Frees h5 and leaves a shared file open: for a rank that may not enter the collective close any more. */
@@ -50,7 +55,10 @@ lsc_status lsc_h5_column(struct lsc_h5 *h5, const char *name, const lsc_column_v
 /* A dataset of the current group whose space is allocated now and whose rows are written later; not of LSC_STR. */
 lsc_status lsc_h5_reserve(struct lsc_h5 *h5, const char *name, lsc_type type, uint64_t rows);
 
-/* Opens dataset `path`, which must have `rows` rows, as number `slot` (0 to LSC_H5_SLOTS - 1) of this file. Not collective. */
+/*
+ * Opens dataset `path`, which must have `rows` rows, as number `slot` (0 to LSC_H5_SLOTS - 1) of this file. Not
+ * collective.
+ */
 #define LSC_H5_SLOTS 16
 lsc_status lsc_h5_select(struct lsc_h5 *h5, int slot, const char *path, lsc_type type, uint64_t rows);
 

@@ -75,13 +75,15 @@ static lsc_status append_tables(void *merged, int rank, struct lsc_reader *bytes
   lsc_status status = LSC_OK;
   if (bytes->next == bytes->end) return LSC_OK;
   for (int i = 0; i < LSC_TABLE_COUNT && !status; i++) status = lsc_table_decode_append(&tables[i], bytes);
-  return status ? lsc_fail(status, "the tables of rank %d could not be merged: %s", rank, lsc_strerror(status)) : LSC_OK;
+  if (!status) return LSC_OK;
+  return lsc_fail(status, "the tables of rank %d could not be merged: %s", rank, lsc_strerror(status));
 }
 
 static void gather_tables(struct lsc_collection *c) {
   struct lsc_buffer mine = {0};
   lsc_collection_note(c, encode_tables(c, &mine));
-  lsc_collection_came(c, lsc_coll_gather(c->coll, LSC_TAG_TABLES, &mine, append_tables, c->merged, lsc_collection_deadline(c)));
+  lsc_collection_came(c, lsc_coll_gather(c->coll, LSC_TAG_TABLES, &mine, append_tables, c->merged,
+                                         lsc_collection_deadline(c)));
   lsc_buffer_free(&mine);
 }
 

@@ -26,7 +26,9 @@ static lsc_status put_bytes(struct lsc_h5 *h5, const char *name, const char *byt
   return status;
 }
 
-static lsc_status put(struct lsc_h5 *h5, const char *name, const char *text) { return put_bytes(h5, name, text, strlen(text)); }
+static lsc_status put(struct lsc_h5 *h5, const char *name, const char *text) {
+  return put_bytes(h5, name, text, strlen(text));
+}
 
 static lsc_status put_optional(struct lsc_h5 *h5, const char *name, const char *text) {
   return text ? put(h5, name, text) : LSC_OK;
@@ -58,7 +60,8 @@ static lsc_status put_platform(struct lsc_h5 *h5) {
   struct utsname name;
   char text[sizeof name + 32];
   if (uname(&name) < 0) return put(h5, "platform", "unknown");
-  snprintf(text, sizeof text, "%s-%s-%s-with-glibc%s", name.sysname, name.release, name.machine, gnu_get_libc_version());
+  snprintf(text, sizeof text, "%s-%s-%s-with-glibc%s", name.sysname, name.release, name.machine,
+           gnu_get_libc_version());
   return put(h5, "platform", text);
 }
 

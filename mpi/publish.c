@@ -75,7 +75,9 @@ static lsc_status check_existing(const char *path) {
 static lsc_status check_folder(const char *folder, const char *path) {
   struct stat info;
   if (stat(folder, &info) < 0) {
-    if (errno == ENOENT) return lsc_fail(LSC_IO, "cannot write '%s': there is no folder '%s'; make it first", path, folder);
+    if (errno == ENOENT) {
+      return lsc_fail(LSC_IO, "cannot write '%s': there is no folder '%s'; make it first", path, folder);
+    }
     return lsc_fail(LSC_IO, "cannot write '%s': folder '%s': %s", path, folder, strerror(errno));
   }
   if (!S_ISDIR(info.st_mode)) return lsc_fail(LSC_IO, "cannot write '%s': '%s' is not a folder", path, folder);
@@ -85,7 +87,8 @@ static lsc_status check_folder(const char *folder, const char *path) {
 static lsc_status make_temporary(struct lsc_target *target, const char *path, const char *folder) {
   int file = open(target->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
   if (file < 0) {
-    lsc_status status = lsc_fail(LSC_IO, "cannot write '%s': no file can be made in folder '%s': %s", path, folder, strerror(errno));
+    lsc_status status = lsc_fail(LSC_IO, "cannot write '%s': no file can be made in folder '%s': %s", path, folder,
+                                 strerror(errno));
     free(target->temporary);
     target->temporary = NULL;
     return status;

@@ -7,8 +7,10 @@
 
 #include "message.h"
 
-/* A piece of every column is filled, then written. Within it the columns are filled block by block, so that the recorded rows of a
- * block are still in the second-level cache for the next column. */
+/*
+ * A piece of every column is filled, then written. Within it the columns are filled block by block, so that the
+ * recorded rows of a block are still in the second-level cache for the next column.
+ */
 #define PIECE_ROWS 65536
 #define BLOCK_ROWS 16384
 

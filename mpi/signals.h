@@ -9,7 +9,10 @@ struct lsc_signals {
   int was_pending;
 };
 
-/* On the calling thread a write beyond the file size limit of the process fails with EFBIG, and does not end the process by SIGXFSZ. */
+/*
+ * On the calling thread a write beyond the file size limit of the process fails with EFBIG, and does not end the
+ * process by SIGXFSZ.
+ */
 void lsc_signals_hold(struct lsc_signals *held);
 void lsc_signals_release(struct lsc_signals *held);
 

@@ -45,7 +45,9 @@ static void share_file(struct lsc_collection *c) {
     lsc_read(&reader, &c->bytes, sizeof c->bytes);
     c->temporary = copy_text(&reader);
     c->final = copy_text(&reader);
-    if (!c->temporary || !c->final) lsc_collection_note(c, lsc_fail(LSC_NO_MEMORY, "no memory for the name of the file"));
+    if (!c->temporary || !c->final) {
+      lsc_collection_note(c, lsc_fail(LSC_NO_MEMORY, "no memory for the name of the file"));
+    }
   }
   lsc_buffer_free(&bytes);
 }
@@ -54,7 +56,7 @@ static void share_file(struct lsc_collection *c) {
 static lsc_status check_visible(const struct lsc_collection *c) {
   struct stat info;
   if (stat(c->temporary, &info) < 0) {
-    return lsc_fail(LSC_IO, "host %s does not see '%s', which rank 0 made: %s; give a path in a folder that all ranks share",
+    return lsc_fail(LSC_IO, "host %s does not see '%s', made by rank 0: %s; give a path in a folder that all ranks share",
                     c->hostname, c->temporary, strerror(errno));
   }
   if ((uint64_t)info.st_size == c->bytes) return LSC_OK;
@@ -84,7 +86,10 @@ static lsc_status write_shared(struct lsc_collection *c) {
   return LSC_OK;
 }
 
-/* What this rank wrote reaches the disk from this host; rank 0 does so when it publishes. A close that failed may have cut the file. */
+/*
+ * What this rank wrote reaches the disk from this host; rank 0 does so when it publishes. A close that failed may have
+ * cut the file.
+ */
 static void check_written(struct lsc_collection *c) {
   if (c->status) return;
   if (c->coll->rank && c->snapshot.completed) lsc_collection_note(c, lsc_file_sync(c->temporary));

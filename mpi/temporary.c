@@ -42,8 +42,8 @@ static uint64_t random_bits(void) {
 char *lsc_temporary_name(const char *folder, const char *name) {
   char tag[MAX_TAG];
   make_tag(tag);
-  return lsc_text("%s%s.%.*s%s%ld-%016llx" SUFFIX, folder, strcmp(folder, "/") == 0 ? "" : "/", MAX_NAME_PART, name, tag,
-                  (long)getpid(), (unsigned long long)random_bits());
+  return lsc_text("%s%s.%.*s%s%ld-%016llx" SUFFIX, folder, strcmp(folder, "/") == 0 ? "" : "/", MAX_NAME_PART, name,
+                  tag, (long)getpid(), (unsigned long long)random_bits());
 }
 
 /* 1 if the name is that of a temporary file of a process that is gone, of this host and pid namespace. */

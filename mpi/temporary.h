@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Names of temporary files that say which process of which host made them: `.NAME.<host>-<pid namespace>-<pid>-<random>.lanescope-tmp`. */
+/*
+ * Names of temporary files that say which process of which host made them:
+ * `.NAME.<host>-<pid namespace>-<pid>-<random>.lanescope-tmp`.
+ */
 #ifndef LSC_TEMPORARY_H
 #define LSC_TEMPORARY_H
 

@@ -8,8 +8,8 @@
 char *lsc_text(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /*
- * Makes any bytes fit for a text of the file: what is not UTF-8 becomes '?', and beyond `most` bytes it is cut between characters and ends
- * with a note that says so and how long it was. A new string; NULL without memory.
+ * Makes any bytes fit for a text of the file: what is not UTF-8 becomes '?', and beyond `most` bytes it is cut between
+ * characters and ends with a note that says so and how long it was. A new string; NULL without memory.
  */
 char *lsc_text_clean(const char *bytes, size_t length, size_t most);
 

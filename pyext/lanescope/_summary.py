@@ -22,7 +22,7 @@ def show(report, label, size, path):
 def lines_of(report, label, size, path):
     """label: the session's, or None. size: ranks that were started. path: the file."""
     ranks = report.table("rank_table", ("ranks", "calls", "open_calls", "dropped_calls"))
-    regions = _regions(report)
+    regions = _regions(report, len(ranks["ranks"]))
     lanes = report.table("lane_table", ("ranks", "kind", "name", "calls", "first_ns", "last_ns", "busy_ns"))
     lines = ["", _title(ranks, regions, lanes, label)]
     lines += _remarks(ranks, size)
@@ -54,18 +54,19 @@ def _remarks(ranks, size):
         yield f"{_plural(dropped, 'call')} could not be kept: see dropped_calls and drop_reason in /rank_table"
 
 
-def _regions(report):
+def _regions(report, ranks):
     """One dict a region with completed calls, the longest in total first."""
     names = report.table("region_table", ("names",))["names"]
     index = report.table("rank_region_index", ("region_ids", "event_counts", "summary_statistics"))
     regions = []
     for region in np.unique(index["region_ids"]):
         rows = index["region_ids"] == region
-        regions.append(_region(names[region], index["event_counts"][rows], index["summary_statistics"][rows]))
+        regions.append(_region(names[region], index["event_counts"][rows], index["summary_statistics"][rows], ranks))
     return sorted(regions, key=lambda region: (-region["total"], region["name"]))
 
 
-def _region(name, counts, statistics):
+def _region(name, counts, statistics, ranks):
+    """ranks: of the run; those without a call of the region take part in its imbalance with 0."""
     calls, total = int(counts.sum()), int(statistics["total"].sum())
     return {
         "name": name,
@@ -75,7 +76,7 @@ def _region(name, counts, statistics):
         "mean": total / calls,
         "min": int(statistics["minimum"].min()),
         "max": int(statistics["maximum"].max()),
-        "imbalance": int(statistics["total"].max()) * len(counts) / total if total else 1.0,
+        "imbalance": int(statistics["total"].max()) * ranks / total if total else 1.0,
     }
 
 

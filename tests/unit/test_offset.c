@@ -10,6 +10,7 @@
 #define TAG 3
 #define MOST_RANKS 64
 #define LATENCY 2000
+#define DEADLINE 1000000000
 
 struct run {
   int hosts; /* rank r is on host r % hosts, each of which has a clock */
@@ -35,7 +36,8 @@ static void measure(struct lsc_coll *coll, void *arg) {
   struct face face = {coll, coll->rank % run->hosts};
   struct lsc_offset_clock clock = {.now = host_now, .ctx = &face};
   snprintf(clock.place, sizeof clock.place, "host %d", face.host);
-  run->status[coll->rank] = lsc_offset_measure(coll, TAG, &clock, &run->offset[coll->rank], &run->error[coll->rank], 1000000000);
+  int me = coll->rank;
+  run->status[me] = lsc_offset_measure(coll, TAG, &clock, &run->offset[me], &run->error[me], DEADLINE);
 }
 
 static void check_run(int size, int hosts, const struct sim_options *options) {
@@ -59,7 +61,9 @@ START_TEST(the_true_offset_is_within_the_bound) {
   for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
     for (int hosts = 1; hosts <= 4; hosts++) {
       check_run(sizes[i], hosts, &(struct sim_options){.latency = LATENCY});
-      for (unsigned seed = 1; seed < 20; seed++) check_run(sizes[i], hosts, &(struct sim_options){.seed = seed, .latency = LATENCY});
+      for (unsigned seed = 1; seed < 20; seed++) {
+        check_run(sizes[i], hosts, &(struct sim_options){.seed = seed, .latency = LATENCY});
+      }
     }
   }
 }
@@ -71,8 +75,9 @@ START_TEST(a_rank_that_is_not_there_is_not_waited_for) {
     struct sim_rank lot[4] = {{0}};
     struct sim_stats stats;
     lot[dead].dead = 1;
-    ck_assert_int_eq(sim_run(4, measure, &run, &(struct sim_options){.rank = lot, .latency = LATENCY, .stats = &stats}), 0);
-    ck_assert_int_le(stats.ended, 1000000000 + 10 * LATENCY);
+    const struct sim_options options = {.rank = lot, .latency = LATENCY, .stats = &stats};
+    ck_assert_int_eq(sim_run(4, measure, &run, &options), 0);
+    ck_assert_int_le(stats.ended, DEADLINE + 10 * LATENCY);
     int timed_out = 0;
     for (int rank = 0; rank < 4; rank++) timed_out += rank != dead && run.status[rank] == LSC_TIMEOUT;
     ck_assert_int_ge(timed_out, 1);

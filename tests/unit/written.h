@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A thread that records and writes down what it recorded, the comparison of a file with that, and the state of HDF5 in the process. */
+/*
+ * A thread that records and writes down what it recorded, the comparison of a file with that, and the state of HDF5 in
+ * the process.
+ */
 #ifndef WRITTEN_H
 #define WRITTEN_H
 
@@ -39,7 +42,9 @@ void lane_free(struct lane *lane);
 /* Fails the test unless the file holds exactly these calls, and its tables agree with its rows. */
 void check_written(const char *path, const struct lane *lanes, size_t count);
 
-/* Sets up an error stack, a printing function and a place in HDF5's numbering of handles, as a program may have them. */
+/*
+ * Sets up an error stack, a printing function and a place in HDF5's numbering of handles, as a program may have them.
+ */
 struct hdf5_state {
   int64_t list, space, type; /* handles that are closed; HDF5 numbers each kind on and on */
 };
