@@ -56,7 +56,7 @@ static void share_file(struct lsc_collection *c) {
 static lsc_status check_visible(const struct lsc_collection *c) {
   struct stat info;
   if (stat(c->temporary, &info) < 0) {
-    return lsc_fail(LSC_IO, "host %s does not see '%s', made by rank 0: %s; give a path in a folder that all ranks share",
+    return lsc_fail(LSC_IO, "host %s does not see rank 0's '%s': %s; give a path in a folder that all ranks share",
                     c->hostname, c->temporary, strerror(errno));
   }
   if ((uint64_t)info.st_size == c->bytes) return LSC_OK;
