@@ -15,22 +15,27 @@
 
 #define LSC_ROW_REGION_BITS 30
 #define LSC_ROW_REGION_MASK ((1u << LSC_ROW_REGION_BITS) - 1)
-#define LSC_ROW_TOKEN (1u << 31) /* in `depth`: the call was handed out as a token, so that its end is a compare-and-swap */
-#define LSC_ROW_DEPTH_MASK (LSC_ROW_TOKEN - 1)
 
 struct lsc_row {
   _Atomic uint64_t start; /* raw clock reading; 0: not published. Release by the owner; acquire by the snapshot */
   _Atomic uint64_t end;   /* raw clock reading; 0: open. Release by whoever ends; acquire by the snapshot and the owner */
   uint32_t region;        /* region id, and the API (0 to 2) in the two bits above it */
-  uint32_t depth;         /* open calls of its stack below it; LSC_ROW_TOKEN */
+  uint32_t depth;         /* open calls of its stack below it */
   uint32_t task;          /* task index + 1; 0 outside any task */
   uint32_t thread;        /* thread index + 1; 0 unknown */
 };
 _Static_assert(sizeof(struct lsc_row) == 32, "a row is half a cache line");
 
+/*
+ * In front of the row of a call that began inside a task stands another one, which no call is: `region` says so. Its `end` is for how many
+ * raw ticks the task had been suspended when the call began; its `start` is 1 + for how many it was suspended during the call, written before
+ * the call's end.
+ */
+#define LSC_ROW_NOTE UINT32_MAX
+
 static inline uint32_t lsc_row_region(const struct lsc_row *row) { return row->region & LSC_ROW_REGION_MASK; }
 static inline unsigned lsc_row_api(const struct lsc_row *row) { return row->region >> LSC_ROW_REGION_BITS; }
-static inline uint32_t lsc_row_depth(const struct lsc_row *row) { return row->depth & LSC_ROW_DEPTH_MASK; }
+static inline uint32_t lsc_row_depth(const struct lsc_row *row) { return row->depth; }
 static inline int64_t lsc_row_task(const struct lsc_row *row) { return (int64_t)row->task - 1; }
 static inline int64_t lsc_row_thread(const struct lsc_row *row) { return (int64_t)row->thread - 1; }
 

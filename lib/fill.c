@@ -51,7 +51,7 @@ static lsc_status fill_rank(const struct lsc_fill *fill, struct lsc_table *table
   put_text(&w, LSC_RANK_HOSTNAME, fill->hostname);
   put_int(&w, LSC_RANK_PID, fill->pid);
   put_int(&w, LSC_RANK_THREADS, (int64_t)s->threads);
-  put_int(&w, LSC_RANK_TASKS, 0);
+  put_int(&w, LSC_RANK_TASKS, (int64_t)s->tasks);
   put_int(&w, LSC_RANK_CALLS, (int64_t)s->completed);
   put_int(&w, LSC_RANK_OPEN_CALLS, (int64_t)s->open);
   put_int(&w, LSC_RANK_DROPPED, (int64_t)s->dropped);
@@ -84,6 +84,27 @@ static lsc_status fill_threads(const struct lsc_fill *fill, struct lsc_table *ta
   return w.status;
 }
 
+static lsc_status fill_tasks(const struct lsc_fill *fill, struct lsc_table *table) {
+  const struct lsc_snapshot *s = fill->snapshot;
+  struct writer w = {table, LSC_OK};
+  for (size_t i = 0; i < s->tasks; i++) {
+    const struct lsc_task_info *task = &s->task[i];
+    put_int(&w, LSC_TASK_RANKS, fill->rank);
+    put_int(&w, LSC_TASK_INDEX, task->index);
+    put_text(&w, LSC_TASK_KIND, task->kind);
+    put_text(&w, LSC_TASK_NAME, task->name);
+    put_text(&w, LSC_TASK_CORO_NAME, task->coro_name);
+    put_int(&w, LSC_TASK_THREAD_INDEX, task->thread_index);
+    put_int(&w, LSC_TASK_CREATED, on_run_clock(fill, task->created_ns));
+    put_int(&w, LSC_TASK_DONE, known_or_unknown(fill, task->done_ns));
+    put_int(&w, LSC_TASK_STEPS, task->steps);
+    put_int(&w, LSC_TASK_RUNNING, task->running_ns);
+    put_int(&w, LSC_TASK_SUSPENDED, task->suspended_ns);
+    end_row(&w);
+  }
+  return w.status;
+}
+
 /* For the unknown lane: the APIs that made its calls, in alphabetical order. */
 static const char *api_names(unsigned apis, char *text, size_t size) {
   static const struct {
@@ -102,6 +123,9 @@ static void put_lane_label(struct writer *w, const struct lsc_snapshot *s, const
   if (lane->lane == -1) {
     put_text(w, LSC_LANE_KIND, "unknown");
     put_text(w, LSC_LANE_NAME, api_names(lane->apis, apis, sizeof apis));
+  } else if (lane->lane >= 0) {
+    put_text(w, LSC_LANE_KIND, s->task[lane->lane].kind);
+    put_text(w, LSC_LANE_NAME, s->task[lane->lane].name);
   } else {
     put_text(w, LSC_LANE_KIND, "thread");
     put_text(w, LSC_LANE_NAME, s->thread[-2 - lane->lane].name);
@@ -168,7 +192,7 @@ static lsc_status fill_open_calls(const struct lsc_fill *fill, struct lsc_table 
     put_int(&w, LSC_OPEN_REGION_IDS, united);
     put_int(&w, LSC_OPEN_THREADS, lsc_row_thread(row));
     put_int(&w, LSC_OPEN_TASKS, lsc_row_task(row));
-    put_int(&w, LSC_OPEN_AWAIT, 0);
+    put_int(&w, LSC_OPEN_AWAIT, s->open_await[i]);
     put_int(&w, LSC_OPEN_CALL_IDS, call);
     put_int(&w, LSC_OPEN_PARENT_IDS, s->parent[call] == LSC_NO_CALL ? -1 : (int64_t)s->parent[call]);
     put_int(&w, LSC_OPEN_APIS, lsc_row_api(row));
@@ -183,6 +207,7 @@ lsc_status lsc_fill_tables(const struct lsc_fill *fill, struct lsc_table *tables
   for (int i = 0; i < LSC_TABLE_COUNT; i++) lsc_table_init(&tables[i], &lsc_table_descs[i]);
   lsc_status status = fill_rank(fill, &tables[LSC_TABLE_RANK]);
   if (status == LSC_OK) status = fill_threads(fill, &tables[LSC_TABLE_THREAD]);
+  if (status == LSC_OK) status = fill_tasks(fill, &tables[LSC_TABLE_TASK]);
   if (status == LSC_OK) status = fill_lanes(fill, &tables[LSC_TABLE_LANE]);
   if (status == LSC_OK) status = lsc_fill_index(fill, &tables[LSC_TABLE_INDEX]);
   if (status == LSC_OK) status = fill_open_calls(fill, &tables[LSC_TABLE_OPEN]);

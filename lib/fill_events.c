@@ -32,7 +32,7 @@ static int64_t number_at(const struct piece *piece, int column, size_t i) {
     case LSC_EVENT_PARENT_IDS:
       return s->parent[piece->event[i]] == LSC_NO_CALL ? -1 : (int64_t)s->parent[piece->event[i]];
     default:
-      return 0;
+      return lsc_call_await_ns(piece->fill->snapshot, row_at(piece, i));
   }
 }
 

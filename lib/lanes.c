@@ -48,25 +48,33 @@ static void count_calls(struct lsc_snapshot *s, struct tally *tally) {
     open += (size_t)is_open;
     int64_t start = lsc_clock_map_ns(&s->map, atomic_load_explicit(&row->start, memory_order_relaxed));
     int64_t end = is_open ? start : lsc_clock_map_ns(&s->map, atomic_load_explicit(&row->end, memory_order_relaxed));
-    count_call(&tally[lsc_row_thread(row) + 1], row, start, end, is_open);
+    int64_t task = lsc_row_task(row);
+    size_t place = task < 0 ? (size_t)(lsc_row_thread(row) + 1) : 1 + s->threads + (size_t)task;
+    count_call(&tally[place], row, start, end, is_open);
   }
 }
 
-/* tally[0] is the unknown lane, tally[1 + i] thread i. */
+static int64_t lane_at(const struct lsc_snapshot *s, size_t place) {
+  if (place == 0) return -1;
+  return place <= s->threads ? -2 - ((int64_t)place - 1) : (int64_t)(place - 1 - s->threads);
+}
+
+/* tally[0] is the unknown lane; the threads' and then the tasks' follow. */
 lsc_status lsc_order_lanes(struct lsc_snapshot *s) {
-  struct tally *tally = calloc(s->threads + 1, sizeof *tally);
+  size_t places = 1 + s->threads + s->tasks;
+  struct tally *tally = calloc(places, sizeof *tally);
   lsc_status status = tally ? LSC_OK : LSC_NO_MEMORY;
   if (tally) {
     count_calls(s, tally);
-    for (size_t i = 0; i <= s->threads; i++) s->lanes += tally[i].info.calls || tally[i].info.open_calls;
+    for (size_t i = 0; i < places; i++) s->lanes += tally[i].info.calls || tally[i].info.open_calls;
     s->lane = malloc((s->lanes + 1) * sizeof *s->lane);
     if (!s->lane) status = LSC_NO_MEMORY;
   }
-  for (size_t i = 0, n = 0; status == LSC_OK && i <= s->threads; i++) {
+  for (size_t i = 0, n = 0; status == LSC_OK && i < places; i++) {
     if (!tally[i].info.calls && !tally[i].info.open_calls) continue;
     s->lane[n] = tally[i].info;
-    s->lane[n++].lane = i ? -2 - ((int64_t)i - 1) : -1;
+    s->lane[n++].lane = lane_at(s, i);
   }
   free(tally);
-  return status == LSC_OK ? status : lsc_fail(status, "no memory for the lanes of %zu threads", s->threads);
+  return status == LSC_OK ? status : lsc_fail(status, "no memory for %zu lanes", places);
 }

@@ -25,6 +25,9 @@ typedef enum lsc_api {
 LSC_API lsc_status lsc_begin_as(lsc_session session, lsc_api api, lsc_region_id region);
 LSC_API lsc_status lsc_end_as(lsc_session session, lsc_api api, lsc_region_id region);
 
+/* lsc_scope_begin of another API. */
+LSC_API lsc_status lsc_scope_begin_as(lsc_session session, lsc_api api, lsc_region_id region, lsc_token *token);
+
 /*
  * Called on the thread itself the first time that it uses a session by this API, before the call is recorded, so that the
  * binding can lsc_thread_describe it. It must not record into the session. NULL removes it. LSC_OK; LSC_INVALID: no such API.

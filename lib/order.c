@@ -36,14 +36,14 @@ static lsc_status fill_heap(struct heap *heap, struct lsc_streams *streams) {
   return LSC_OK;
 }
 
-static lsc_status reach_level(struct lsc_stream *stream, uint32_t depth) {
-  if (depth < stream->level_count) return LSC_OK;
+static lsc_status reach_level(struct lsc_levels *levels, uint32_t depth) {
+  if (depth < levels->count) return LSC_OK;
   uint32_t wanted = depth < 8 ? 8 : 2 * depth;
-  struct lsc_level *larger = realloc(stream->level, wanted * sizeof *larger);
+  struct lsc_level *larger = realloc(levels->level, wanted * sizeof *larger);
   if (!larger) return lsc_fail(LSC_NO_MEMORY, "no memory for calls nested %u deep", depth);
-  for (uint32_t i = stream->level_count; i < wanted; i++) larger[i] = (struct lsc_level){LSC_NO_CALL, 1};
-  stream->level = larger;
-  stream->level_count = wanted;
+  for (uint32_t i = levels->count; i < wanted; i++) larger[i] = (struct lsc_level){LSC_NO_CALL, 1};
+  levels->level = larger;
+  levels->count = wanted;
   return LSC_OK;
 }
 
@@ -51,9 +51,9 @@ static lsc_status reach_level(struct lsc_stream *stream, uint32_t depth) {
  * The innermost earlier call on the stack of the row that was open for all of it: the last one begun at the depth below, unless that
  * was ended from elsewhere before this call was.
  */
-static uint32_t parent_of(const struct lsc_stream *stream, uint32_t depth, uint64_t end) {
+static uint32_t parent_of(const struct lsc_levels *levels, uint32_t depth, uint64_t end) {
   while (depth-- > 0) {
-    const struct lsc_level *level = &stream->level[depth];
+    const struct lsc_level *level = &levels->level[depth];
     if (level->end == 0 || (end && level->end >= end)) return level->call;
   }
   return LSC_NO_CALL;
@@ -76,26 +76,25 @@ static lsc_status note_open(struct opens *opens, uint32_t call) {
   return LSC_OK;
 }
 
-/* Whether a call is completed is decided here, by one look at its end. */
 static lsc_status take_row(struct lsc_snapshot *s, struct lsc_stream *stream, struct opens *opens, uint32_t call) {
   struct lsc_row *row = stream->head;
   uint32_t depth = lsc_row_depth(row);
-  uint64_t end = atomic_load_explicit(&row->end, memory_order_acquire);
-  lsc_status status = reach_level(stream, depth);
-  if (status == LSC_OK && !end) status = lsc_stream_note_open(stream);
+  uint64_t end = lsc_stream_end(stream);
+  struct lsc_levels *levels = row->task ? &s->streams->task_levels[row->task - 1] : &stream->levels;
+  lsc_status status = reach_level(levels, depth);
   if (status == LSC_OK && !end) status = note_open(opens, call);
   if (status != LSC_OK) return status;
   s->row[call] = row;
-  s->parent[call] = parent_of(stream, depth, end);
+  s->parent[call] = parent_of(levels, depth, end);
   s->apis |= 1u << lsc_row_api(row);
-  stream->level[depth] = (struct lsc_level){call, end};
+  levels->level[depth] = (struct lsc_level){call, end};
   return LSC_OK;
 }
 
 static lsc_status merge(struct lsc_snapshot *s, struct heap *heap, struct opens *opens) {
-  for (uint32_t call = 0; heap->count; call++) {
+  for (; heap->count; s->calls++) {
     struct lsc_stream *stream = heap->item[0];
-    lsc_status status = take_row(s, stream, opens, call);
+    lsc_status status = take_row(s, stream, opens, (uint32_t)s->calls);
     if (status != LSC_OK) return status;
     lsc_stream_advance(stream);
     if (!stream->head) heap->item[0] = heap->item[--heap->count];
@@ -109,7 +108,6 @@ static lsc_status allocate(struct lsc_snapshot *s, const struct lsc_streams *str
   for (size_t i = 0; i < streams->count; i++) calls += lsc_stream_rows(&streams->stream[i]);
   if (calls >= LSC_NO_CALL)
     return lsc_fail(LSC_LIMIT, "%zu calls were recorded since the last collect; collect before there are %u", calls, LSC_NO_CALL);
-  s->calls = calls;
   s->row = malloc((calls + 1) * sizeof *s->row);
   s->parent = malloc((calls + 1) * sizeof *s->parent);
   return s->row && s->parent ? LSC_OK : lsc_fail(LSC_NO_MEMORY, "no memory to order %zu calls", calls);

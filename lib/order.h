@@ -11,9 +11,12 @@
 lsc_status lsc_order_calls(struct lsc_snapshot *s, struct lsc_streams *streams);
 /* s->event and s->region. LSC_OK, LSC_NO_MEMORY. */
 lsc_status lsc_order_events(struct lsc_snapshot *s);
-/* s->lane, from s->row, and the threads' names. LSC_OK, LSC_NO_MEMORY. */
+/* s->lane, from s->row. LSC_OK, LSC_NO_MEMORY. */
 lsc_status lsc_order_lanes(struct lsc_snapshot *s);
 /* s->thread. LSC_OK, LSC_NO_MEMORY. */
 lsc_status lsc_describe_threads(struct lsc_snapshot *s, struct lsc_streams *streams);
+
+/* s->task, and s->open_await. LSC_OK, LSC_NO_MEMORY. */
+lsc_status lsc_describe_tasks(struct lsc_snapshot *s, struct lsc_streams *streams);
 
 #endif

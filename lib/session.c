@@ -11,6 +11,7 @@
 #include "message.h"
 #include "region.h"
 #include "snapshot.h"
+#include "task.h"
 #include "thread.h"
 #include "track.h"
 
@@ -54,7 +55,17 @@ static void free_tracks(struct lsc_registry *registry) {
   lsc_registry_free(registry);
 }
 
+static void free_tasks(struct lsc_registry *tasks) {
+  for (uint32_t i = 0; i < lsc_registry_count(tasks); i++) {
+    struct lsc_task_record *task = lsc_registry_get(tasks, i);
+    if (task) lsc_task_close(task);
+  }
+  lsc_registry_free(tasks);
+}
+
 static void free_state(struct lsc_session_state *state) {
+  free_tasks(&state->tasks);
+  lsc_registry_free(&state->tokens);
   free_tracks(&state->threads);
   free_tracks(&state->unknown);
   for (size_t i = 0; i < state->path_count; i++) free(state->paths[i]);

@@ -24,6 +24,8 @@ struct lsc_session_state {
   lsc_session handle;
   struct lsc_registry threads; /* of struct lsc_track, by thread index */
   struct lsc_registry unknown; /* of struct lsc_track, without thread index */
+  struct lsc_registry tasks;   /* of struct lsc_task_record, by task index */
+  struct lsc_registry tokens;  /* of struct lsc_token_slot, by place */
   struct lsc_chunk_source *source;
   char *label; /* or NULL */
   int64_t open_ns, open_unix_ns;

@@ -9,7 +9,10 @@
 #define BLOCK_BYTES ((size_t)1 << 20)
 #define MAX_CELLS (LSC_CHUNK_SHARED / LSC_CHUNK_CELL)
 
-/* A free run of cells. The link is atomic because a snapshot may still look at it as the start of a row (lsc_chunk_shrink). */
+/*
+ * A free run of cells. A snapshot may still look at the link as at the start of a row (lsc_chunk_shrink). So it is stored with release:
+ * pairs with the snapshot's acquire of a start, which then sees the capacity that was stored before the run was given back.
+ */
 struct run {
   _Atomic(struct run *) next;
 };
@@ -30,7 +33,7 @@ struct slab {
 
 static void push_run(struct slab *slab, void *from, size_t cells) {
   struct run *run = from;
-  atomic_store_explicit(&run->next, slab->free_runs[cells], memory_order_relaxed);
+  atomic_store_explicit(&run->next, slab->free_runs[cells], memory_order_release);
   slab->free_runs[cells] = run;
 }
 

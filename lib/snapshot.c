@@ -16,6 +16,8 @@ static void free_parts(struct lsc_snapshot *s) {
   free(s->event);
   free(s->region);
   free(s->open_call);
+  free(s->open_await);
+  free(s->task);
   for (size_t i = 0; s->thread && i < s->threads; i++) free((char *)s->thread[i].name);
   free(s->thread);
   free(s->lane);
@@ -48,6 +50,7 @@ static lsc_status fill(struct lsc_snapshot *s, struct lsc_session_state *state) 
   if (status == LSC_OK) status = lsc_order_calls(s, s->streams);
   if (status == LSC_OK) status = lsc_order_events(s);
   if (status == LSC_OK) status = lsc_describe_threads(s, s->streams);
+  if (status == LSC_OK) status = lsc_describe_tasks(s, s->streams);
   if (status == LSC_OK) status = lsc_order_lanes(s);
   if (status == LSC_OK) add_up(s);
   return status;

@@ -23,6 +23,16 @@ struct lsc_thread_info {
   int64_t cpu_ns; /* LSC_NEVER: unknown */
 };
 
+/* One task of the task table, as it is now; a step that runs is not yet in the sums. Strings are the session's. */
+struct lsc_task_info {
+  int64_t index;
+  const char *kind, *name, *coro_name;
+  int64_t thread_index; /* of the last step; -1 before the first */
+  int64_t created_ns;
+  int64_t done_ns; /* LSC_NEVER: not finished */
+  int64_t steps, running_ns, suspended_ns;
+};
+
 /* One lane that a call of the snapshot ran on. Ordered: -1 first if there, then threads, then tasks, by index. */
 struct lsc_lane_info {
   int64_t lane;
@@ -52,10 +62,13 @@ struct lsc_snapshot {
   struct lsc_region_span *region;
 
   size_t open;
-  uint32_t *open_call; /* [open] call ids, ascending */
+  uint32_t *open_call;  /* [open] call ids, ascending */
+  int64_t *open_await;  /* [open] ns for which the task of the call has been suspended in it */
 
   size_t threads;
   struct lsc_thread_info *thread; /* [threads] by index, dense from 0 */
+  size_t tasks;
+  struct lsc_task_info *task; /* [tasks] by index, dense from 0 */
   size_t lanes;
   struct lsc_lane_info *lane;
 
@@ -71,8 +84,8 @@ struct lsc_snapshot {
 };
 
 /*
- * Takes a snapshot and keeps the session for this thread until the commit or the drop. The session is quiet: no other thread
- * records meanwhile. LSC_OK; LSC_INACTIVE; LSC_BUSY; LSC_NO_MEMORY; LSC_LIMIT: more than 2^32 - 2 calls. On failure there is nothing to drop.
+ * Takes a snapshot and keeps the session for this thread until the commit or the drop. Other threads may go on recording: it is one cut
+ * through what they do. LSC_OK; LSC_INACTIVE; LSC_BUSY; LSC_NO_MEMORY; LSC_LIMIT: more than 2^32 - 2 calls. On failure there is nothing to drop.
  */
 lsc_status lsc_snapshot_take(lsc_session session, struct lsc_snapshot *snapshot);
 /* The completed calls are reported and never come again; frees the snapshot. */
@@ -90,6 +103,9 @@ static inline int lsc_call_is_completed(const struct lsc_snapshot *s, uint32_t c
   }
   return low == s->open || s->open_call[low] != call;
 }
+
+/* For how long the task of a completed call was suspended in it, in ns; 0 outside tasks. */
+int64_t lsc_call_await_ns(struct lsc_snapshot *snapshot, const struct lsc_row *row);
 
 /* Remembers per session which paths were collected: lsc_path_known is 1 for a path that was added. For lsc_collect. */
 int lsc_session_has_path(lsc_session session, const char *path);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "streams.h"
 
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,28 +9,27 @@
 
 static uint32_t capacity_of(struct lsc_chunk *chunk) { return atomic_load_explicit(&chunk->capacity, memory_order_relaxed); }
 
-/* Whether a row is published: its start first, then the capacity, for the reason given at lsc_chunk_shrink. */
-static int is_published(struct lsc_chunk *chunk, uint32_t row) {
-  return atomic_load_explicit(&lsc_chunk_rows(chunk)[row].start, memory_order_acquire) && row < capacity_of(chunk);
-}
-
 /* Published rows of a chunk from `from` on: they are a prefix, since one owner publishes them in order. */
 static uint32_t published_rows(struct lsc_chunk *chunk, uint32_t from) {
   uint32_t low = from, high = capacity_of(chunk);
   if (atomic_load_explicit(&chunk->next, memory_order_acquire)) return capacity_of(chunk);
   while (low < high) {
     uint32_t middle = low + (high - low) / 2;
-    if (is_published(chunk, middle)) low = middle + 1;
+    if (lsc_row_is_published(chunk, middle)) low = middle + 1;
     else high = middle;
   }
   return low;
 }
 
-static void open_stream(struct lsc_stream *stream, struct lsc_track *track) {
+static void init_stream(struct lsc_stream *stream, struct lsc_track *track) {
   memset(stream, 0, sizeof *stream);
   stream->track = track;
   stream->dropped = atomic_load_explicit(&track->dropped, memory_order_relaxed);
   stream->slow_ticks = atomic_load_explicit(&track->slow_ticks, memory_order_relaxed);
+}
+
+static void open_stream(struct lsc_stream *stream, struct lsc_track *track) {
+  init_stream(stream, track);
   stream->chunk = track->cursor_chunk ? track->cursor_chunk : atomic_load_explicit(&track->first, memory_order_acquire);
   stream->row = track->cursor_row;
   uint32_t from = track->cursor_row;
@@ -48,6 +48,32 @@ static size_t open_all(struct lsc_registry *registry, uint32_t count, struct lsc
   return count;
 }
 
+/*
+ * Counted after the rows were bounded: a row's task was registered before it, and is among them. One that was counted is published within a
+ * few instructions of its thread.
+ */
+static lsc_status open_tasks(struct lsc_streams *streams) {
+  struct lsc_registry *tasks = &streams->state->tasks;
+  streams->tasks = lsc_registry_count(tasks);
+  for (uint32_t i = 0; i < streams->tasks; i++)
+    while (!lsc_registry_get(tasks, i)) sched_yield();
+  streams->task_levels = calloc((size_t)streams->tasks + 1, sizeof *streams->task_levels);
+  return streams->task_levels ? LSC_OK : lsc_fail(LSC_NO_MEMORY, "no memory for a snapshot of %u tasks", streams->tasks);
+}
+
+lsc_status lsc_streams_widen(struct lsc_streams *streams) {
+  struct lsc_track *track;
+  while ((track = lsc_registry_get(&streams->state->threads, streams->threads))) {
+    struct lsc_stream *larger = realloc(streams->stream, (streams->count + 1) * sizeof *larger);
+    if (!larger) return lsc_fail(LSC_NO_MEMORY, "no memory for a snapshot of %zu threads", streams->count + 1);
+    streams->stream = larger;
+    memmove(&larger[streams->threads + 1], &larger[streams->threads], (streams->count - streams->threads) * sizeof *larger);
+    init_stream(&larger[streams->threads++], track);
+    streams->count++;
+  }
+  return LSC_OK;
+}
+
 lsc_status lsc_streams_open(struct lsc_session_state *state, struct lsc_streams *streams) {
   uint32_t threads = lsc_registry_count(&state->threads), unknown = lsc_registry_count(&state->unknown);
   memset(streams, 0, sizeof *streams);
@@ -56,15 +82,18 @@ lsc_status lsc_streams_open(struct lsc_session_state *state, struct lsc_streams 
   if (!streams->stream) return lsc_fail(LSC_NO_MEMORY, "no memory for a snapshot of %zu threads", (size_t)threads + unknown);
   streams->threads = (uint32_t)open_all(&state->threads, threads, streams->stream);
   streams->count = streams->threads + open_all(&state->unknown, unknown, streams->stream + streams->threads);
+  lsc_status status = lsc_streams_cut(streams);
   for (size_t i = 0; i < streams->count; i++) lsc_stream_advance(&streams->stream[i]);
-  return LSC_OK;
+  return status == LSC_OK ? open_tasks(streams) : status;
 }
 
 void lsc_streams_free(struct lsc_streams *streams) {
   for (size_t i = 0; i < streams->count; i++) {
     free(streams->stream[i].open);
-    free(streams->stream[i].level);
+    free(streams->stream[i].levels.level);
   }
+  for (uint32_t i = 0; streams->task_levels && i < streams->tasks; i++) free(streams->task_levels[i].level);
+  free(streams->task_levels);
   free(streams->stream);
   memset(streams, 0, sizeof *streams);
 }
@@ -73,7 +102,7 @@ size_t lsc_stream_rows(const struct lsc_stream *stream) {
   return (stream->head != NULL) + (stream->track->carried_count - stream->carried_next) + stream->left;
 }
 
-static struct lsc_row *next_row(struct lsc_stream *stream) {
+struct lsc_row *lsc_stream_next(struct lsc_stream *stream) {
   if (stream->carried_next < stream->track->carried_count) return stream->track->carried[stream->carried_next++];
   if (!stream->left) return NULL;
   stream->left--;
@@ -85,20 +114,17 @@ static struct lsc_row *next_row(struct lsc_stream *stream) {
 }
 
 void lsc_stream_advance(struct lsc_stream *stream) {
-  stream->head = next_row(stream);
+  do stream->head = lsc_stream_next(stream);
+  while (stream->head && stream->head->region == LSC_ROW_NOTE);
   if (stream->head) stream->head_start = atomic_load_explicit(&stream->head->start, memory_order_acquire);
 }
 
-lsc_status lsc_stream_note_open(struct lsc_stream *stream) {
-  if (stream->open_count == stream->open_capacity) {
-    size_t wanted = stream->open_capacity ? 2 * stream->open_capacity : 8;
-    struct lsc_row **larger = realloc(stream->open, wanted * sizeof *larger);
-    if (!larger) return lsc_fail(LSC_NO_MEMORY, "no memory for %zu open calls of one thread", wanted);
-    stream->open = larger;
-    stream->open_capacity = wanted;
+uint64_t lsc_stream_end(struct lsc_stream *stream) {
+  if (stream->open_next < stream->open_count && stream->open[stream->open_next] == stream->head) {
+    stream->open_next++;
+    return 0;
   }
-  stream->open[stream->open_count++] = stream->head;
-  return LSC_OK;
+  return atomic_load_explicit(&stream->head->end, memory_order_relaxed);
 }
 
 static int holds_row(const struct lsc_chunk *chunk, const struct lsc_row *row) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The rows that a snapshot takes from one track, one after the other in the order in which they began, and where the next snapshot
- * goes on. Used by the collector alone; the owner may go on recording: what it publishes after lsc_stream_open is left for next time.
+ * goes on. Used by the collector alone, while the owners go on recording: what is published later than lsc_streams_open is left for next time.
  */
 #ifndef LSC_STREAMS_H
 #define LSC_STREAMS_H
@@ -15,6 +15,12 @@ struct lsc_level {
   uint64_t end; /* raw; 0: open */
 };
 
+/* The stack of one lane, as the calls go by. */
+struct lsc_levels {
+  struct lsc_level *level;
+  uint32_t count;
+};
+
 struct lsc_stream {
   struct lsc_track *track;
   /* Reading. */
@@ -24,13 +30,14 @@ struct lsc_stream {
   struct lsc_chunk *chunk;
   uint32_t row;
   size_t left; /* rows of chunks still to come */
-  /* For the commit: the rows that were open, in order, and what the track has lost and spent so far. */
+  /* The row behind the last of them. */
+  struct lsc_chunk *bound_chunk;
+  uint32_t bound_row;
+  /* The calls that count as open, in order, and what the track has lost and spent so far: the commit carries them on. */
   struct lsc_row **open;
-  size_t open_count, open_capacity;
+  size_t open_count, open_capacity, open_next;
   uint64_t dropped, slow_ticks;
-  /* For the parents. */
-  struct lsc_level *level;
-  uint32_t level_count;
+  struct lsc_levels levels; /* of the track's own stack */
 };
 
 struct lsc_streams {
@@ -38,19 +45,34 @@ struct lsc_streams {
   size_t count;
   struct lsc_stream *stream; /* threads by index, then the unknown ones */
   uint32_t threads;          /* how many of them have a thread index */
+  uint32_t tasks;            /* at least those of the rows */
+  struct lsc_levels *task_levels;
 };
+
+/* Whether a row is published: its start first, then the capacity, for the reason given at lsc_chunk_shrink. */
+static inline int lsc_row_is_published(struct lsc_chunk *chunk, uint32_t row) {
+  return atomic_load_explicit(&lsc_chunk_rows(chunk)[row].start, memory_order_acquire) &&
+         row < atomic_load_explicit(&chunk->capacity, memory_order_relaxed);
+}
+
+/* The next row, notes too, or NULL behind the last. */
+struct lsc_row *lsc_stream_next(struct lsc_stream *stream);
+/* Adds streams, of no row so far, for threads that were published meanwhile. LSC_OK, LSC_NO_MEMORY. */
+lsc_status lsc_streams_widen(struct lsc_streams *streams);
+/* Decides which calls are completed and which are open, and takes in those that must be there for that. cut.c. LSC_OK, LSC_NO_MEMORY. */
+lsc_status lsc_streams_cut(struct lsc_streams *streams);
 
 /* Opens a stream for every track that is published without a gap. Fills streams; on failure also, for lsc_streams_free. */
 lsc_status lsc_streams_open(struct lsc_session_state *state, struct lsc_streams *streams);
 /* Frees the streams; the tracks are as before. */
 void lsc_streams_free(struct lsc_streams *streams);
 
-/* Rows that the stream will give. */
+/* Rows that the stream will give, or a few more. */
 size_t lsc_stream_rows(const struct lsc_stream *stream);
 /* Moves to the next row; head is NULL behind the last. */
 void lsc_stream_advance(struct lsc_stream *stream);
-/* Notes that the row at the head counts as open in this snapshot. LSC_OK, LSC_NO_MEMORY. */
-lsc_status lsc_stream_note_open(struct lsc_stream *stream);
+/* The end of the call at the head, or 0 if it counts as open. To be asked once for each. */
+uint64_t lsc_stream_end(struct lsc_stream *stream);
 /* The reported rows are done with: the next snapshot of the track begins behind them, and their chunks are freed. */
 void lsc_stream_commit(struct lsc_stream *stream);
 

@@ -8,6 +8,7 @@
 #include "region.h"
 #include "message.h"
 #include "session.h"
+#include "task.h"
 
 static struct lsc_entry no_entry;
 static struct lsc_thread_state nobody = {.entry = &no_entry};
@@ -23,18 +24,28 @@ static pthread_key_t key;
 static int key_made;
 
 /* Ends or gives up every track of the thread once. A track that both APIs use stands in the table twice. */
-static void leave_tracks(struct lsc_thread_state *self, int only_closed, void (*leave)(struct lsc_track *)) {
+static void leave_tracks(struct lsc_thread_state *self, int only_closed, void (*leave)(lsc_session, struct lsc_track *)) {
   for (uint64_t i = 0; i <= self->mask; i++) {
     struct lsc_track *track = self->entry[i].track;
     lsc_session session = self->entry[i].key & ~(uint64_t)3;
     if (!track || (only_closed && lsc_handle_is_open(session))) continue;
     for (uint64_t k = i; k <= self->mask; k++)
       if (self->entry[k].track == track) self->entry[k] = (struct lsc_entry){0, NULL};
-    leave(track);
+    leave(session, track);
   }
 }
 
-static void end_track(struct lsc_track *track) {
+static void give_up(lsc_session session, struct lsc_track *track) {
+  (void)session;
+  lsc_track_release(track);
+}
+
+/* Tasks whose step was not left can go on elsewhere, while their session is there. */
+static void end_track(lsc_session session, struct lsc_track *track) {
+  if (lsc_session_pin(session)) {
+    lsc_task_leave_all(track);
+    lsc_session_unpin(session);
+  }
   lsc_track_end(track);
   lsc_track_release(track);
 }
@@ -79,7 +90,7 @@ char *lsc_thread_message(void) {
 }
 
 void lsc_thread_sweep(void) {
-  if (lsc_self != &nobody && lsc_self != &departed) leave_tracks(lsc_self, 1, lsc_track_release);
+  if (lsc_self != &nobody && lsc_self != &departed) leave_tracks(lsc_self, 1, give_up);
 }
 
 void lsc_thread_forget(void) {
@@ -152,7 +163,7 @@ static lsc_status find_or_register(struct lsc_thread_state *self, struct lsc_ses
   if (made) status = register_track(state, api, track);
   if (status != LSC_OK) return status;
   if (add_entry(self, (struct lsc_entry){state->handle | (uint64_t)api, *track})) return LSC_OK;
-  if (made) end_track(*track);
+  if (made) end_track(state->handle, *track);
   return LSC_NO_MEMORY;
 }
 

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "clock.h"
+#include "task.h"
 
 #define FIRST_FRAMES 8
 
@@ -44,7 +45,8 @@ void lsc_track_release(struct lsc_track *track) {
     label = older;
   }
   free_chunks(track);
-  free(track->own.frame);
+  lsc_stack_free(&track->own);
+  lsc_task_free_running(track);
   free(track->carried);
   lsc_slab_release(track->source);
   free(track);
@@ -52,7 +54,7 @@ void lsc_track_release(struct lsc_track *track) {
 
 static int grow_stack(struct lsc_stack *stack) {
   uint32_t wanted = stack->capacity ? 2 * stack->capacity : FIRST_FRAMES;
-  if (wanted > LSC_ROW_DEPTH_MASK) return 0;
+  if (wanted > INT32_MAX) return 0;
   struct lsc_row **larger = realloc(stack->frame, wanted * sizeof *larger);
   if (!larger) return 0;
   stack->frame = larger;
@@ -60,11 +62,24 @@ static int grow_stack(struct lsc_stack *stack) {
   return 1;
 }
 
+void lsc_stack_free(struct lsc_stack *stack) {
+  free(stack->frame);
+  free(stack->held);
+  memset(stack, 0, sizeof *stack);
+}
+
+/* A slot in which no call with its note fits stays empty, outside the capacity. */
+static void leave_last_slot(struct lsc_track *track) {
+  uint32_t rows = (uint32_t)(track->next - lsc_chunk_rows(track->chunk));
+  atomic_store_explicit(&track->chunk->capacity, rows, memory_order_relaxed);
+}
+
 static int add_chunk(struct lsc_track *track) {
   struct lsc_chunk *old = track->chunk;
   size_t bytes = old ? lsc_chunk_next_size(old->bytes) : LSC_CHUNK_SMALL;
   struct lsc_chunk *chunk = lsc_chunk_new(track->source, bytes, track->thread, old ? old->sequence + 1 : 0);
   if (!chunk) return 0;
+  if (old && track->next != track->limit) leave_last_slot(track);
   track->chunk = chunk;
   track->next = lsc_chunk_rows(chunk);
   track->limit = track->next + atomic_load_explicit(&chunk->capacity, memory_order_relaxed);
@@ -79,7 +94,7 @@ static int add_chunk(struct lsc_track *track) {
 int lsc_track_grow(struct lsc_track *track) {
   uint64_t begin = lsc_ticks();
   int grown = (track->stack->depth < track->stack->capacity || grow_stack(track->stack)) &&
-              (track->next != track->limit || add_chunk(track));
+              (track->limit - track->next > (track->task != 0) || add_chunk(track));
   uint64_t spent = atomic_load_explicit(&track->slow_ticks, memory_order_relaxed) + (lsc_ticks() - begin);
   atomic_store_explicit(&track->slow_ticks, spent, memory_order_relaxed);
   return grown;
@@ -93,8 +108,7 @@ void lsc_track_end(struct lsc_track *track) {
   track->end_ticks = lsc_ticks();
   if (track->chunk) lsc_chunk_shrink(track->source, track->chunk, (uint32_t)(track->next - lsc_chunk_rows(track->chunk)));
   track->next = track->limit = NULL;
-  free(track->own.frame);
-  track->own = (struct lsc_stack){NULL, 0, 0};
+  lsc_stack_free(&track->own);
   atomic_store_explicit(&track->ended, 1, memory_order_release);
 }
 

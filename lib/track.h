@@ -17,11 +17,38 @@
 #include "chunk.h"
 #include "lanescope.h"
 
-/* Open calls, innermost last. */
+struct lsc_task_record;
+
+struct lsc_token_slot;
+
+/*
+ * An open call that was handed out as a token, by its frame. Its row may be gone together with its chunk as soon as somebody has ended it, so
+ * the stack's owner goes by this, and touches the row only once it has claimed the slot.
+ */
+struct lsc_held {
+  struct lsc_token_slot *slot;
+  uint32_t depth, region;
+};
+
+/*
+ * Open calls, innermost last. Belongs to the thread that runs on it: its own, or that of the task whose step it runs.
+ * While `lost` > 0 calls are being dropped for want of memory: then depth and capacity are 0, so that every begin and end takes the slow
+ * path, and what they were is kept aside.
+ */
 struct lsc_stack {
   struct lsc_row **frame;
   uint32_t depth, capacity;
+  uint32_t held_count, held_capacity;
+  struct lsc_held *held;        /* by depth */
+  struct lsc_token_slot *spare; /* slots of calls that are over */
+  uint32_t lost, kept_depth, kept_capacity;
 };
+void lsc_stack_free(struct lsc_stack *stack);
+
+/* 1 if the innermost call is a held one. */
+static inline int lsc_stack_holds_top(const struct lsc_stack *stack) {
+  return stack->held_count && stack->held[stack->held_count - 1].depth == stack->depth - 1;
+}
 
 /* How a thread is called, as its owner says. Never changed once published; an older one stays until the track goes. */
 struct lsc_thread_label {
@@ -36,15 +63,14 @@ struct lsc_thread_label {
 struct lsc_track {
   /* Hot, the owner's alone. */
   struct lsc_row *next, *limit; /* of the current chunk; equal where the next call needs a new one */
-  struct lsc_stack *stack;      /* own, or `lost` while calls are being dropped */
+  struct lsc_stack *stack;      /* own, or the task's */
   uint32_t thread;              /* thread index + 1, 0 on the unknown lane */
   uint32_t task;                /* task index + 1, 0 outside any task */
+  struct lsc_task_record *running; /* innermost task whose step runs, or NULL */
   struct lsc_stack own;
-  struct lsc_chunk *chunk; /* current, or NULL before the first call */
 
-  /* The owner's, rarely. While lost_depth > 0 calls are dropped and their ends ignored. */
-  struct lsc_stack lost;
-  uint32_t lost_depth;
+  /* The owner's, rarely. */
+  struct lsc_chunk *chunk; /* current, or NULL before the first call */
   _Atomic uint64_t dropped;    /* relaxed: a count that the collector reads */
   _Atomic uint64_t slow_ticks; /* relaxed: time spent off the fast path, an estimate */
 
@@ -78,9 +104,10 @@ struct lsc_track {
 struct lsc_track *lsc_track_new(struct lsc_chunk_source *source, int known);
 void lsc_track_release(struct lsc_track *track);
 
-/* By the owner: makes room for one more row and one more frame. 0 without memory. */
+/* By the owner: makes room for one more call and its frame. 0 without memory. */
 int lsc_track_grow(struct lsc_track *track);
-/* By the owner as its thread ends: fixes end, CPU time and name, and gives back what is unused. */
+/* By the owner as its thread ends, after lsc_task_leave_all where its session is open: fixes end, CPU time and name, and gives back what
+ * is unused. */
 void lsc_track_end(struct lsc_track *track);
 /* By the owner. LSC_OK, LSC_NO_MEMORY. */
 lsc_status lsc_track_describe(struct lsc_track *track, const char *name, size_t length, int64_t ident, int daemon);

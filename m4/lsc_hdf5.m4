@@ -39,7 +39,8 @@ AC_DEFUN([LSC_HDF5], [
           LSC_TRY_HDF5([$lsc_words], [pkg-config $lsc_pc])
         done])
       AS_IF([test -n "$H5PCC"], [
-        lsc_words=`$H5PCC -show 2>/dev/null`
+        # Of the libraries that a static HDF5 would need, a shared one needs none.
+        lsc_words=`$H5PCC -shlib -show 2>/dev/null | tr ' ' '\n' | grep -E '^-(I|D|L|Wl,-rpath|lhdf5$)'`
         LSC_TRY_HDF5([$lsc_words], [$H5PCC])])])
     CPPFLAGS=$lsc_saved_CPPFLAGS LIBS=$lsc_saved_LIBS
     AS_IF([test "$lsc_hdf5" = yes], [lsc_hdf5_text="yes, by $lsc_hdf5_source"], [

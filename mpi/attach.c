@@ -4,6 +4,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 
+#include "at_exit.h"
 #include "collect.h"
 #include "message.h"
 #include "mpi_info.h"
@@ -13,13 +14,15 @@
 
 struct attached {
   lsc_session session; /* 0: a free place */
-  MPI_Comm comm;
+  MPI_Comm comm;       /* MPI_COMM_NULL: abandoned */
   int rank, size;
   unsigned uses;
+  uint64_t order; /* of all of the process */
 };
 
 /* Under the mutex, which is never held over a call that waits for other ranks. */
 static struct attached table[LSC_MAX_SESSIONS];
+static uint64_t last_order;
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 
 /* 1 in a child that was forked while MPI ran: MPI is its parent's. Set before the child has a second thread. */
@@ -81,15 +84,29 @@ static void free_comm(MPI_Comm comm) {
   if (comm != MPI_COMM_NULL && lsc_mpi_is_active()) MPI_Comm_free(&comm);
 }
 
+int lsc_is_one_of_many(int *rank, int *size) {
+  int ranks = 0;
+  MPI_Comm parent = MPI_COMM_NULL;
+  if (!lsc_launcher_rank(rank, size)) return 0;
+  MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+  MPI_Comm_get_parent(&parent);
+  return ranks == 1 && parent == MPI_COMM_NULL;
+}
+
 /* Gives the session this group's communicator instead of any that it had. */
 static lsc_status put_in(lsc_session session, const struct lsc_group *group) {
+  int rank, size;
   free_comm(take_out(session));
   MPI_Comm stale = MPI_COMM_NULL;
+  if (!lsc_is_one_of_many(&rank, &size)) {
+    rank = group->coll.rank;
+    size = group->coll.size;
+  }
   pthread_mutex_lock(&mutex);
   struct attached *place = find_place();
   if (place) {
     if (place->session) stale = place->comm;
-    *place = (struct attached){session, group->comm, group->coll.rank, group->coll.size, 1};
+    *place = (struct attached){session, group->comm, rank, size, 1, ++last_order};
   }
   pthread_mutex_unlock(&mutex);
   free_comm(stale);
@@ -97,11 +114,23 @@ static lsc_status put_in(lsc_session session, const struct lsc_group *group) {
   return LSC_OK;
 }
 
+/* Below MPI_THREAD_SERIALIZED only the thread that initialized MPI may call it. */
+static lsc_status check_thread(void) {
+  int provided = MPI_THREAD_SINGLE, is_main = 0;
+  MPI_Query_thread(&provided);
+  MPI_Is_thread_main(&is_main);
+  if (is_main || provided >= MPI_THREAD_SERIALIZED) return LSC_OK;
+  return lsc_fail(LSC_MPI, "MPI was initialized for one thread, and this is another: call this on the thread that "
+                           "called MPI_Init, or initialize with MPI_Init_thread(..., MPI_THREAD_SERIALIZED, ...)");
+}
+
 lsc_status lsc_comm_usable(MPI_Comm comm) {
   if (!lsc_mpi_is_active()) {
     return lsc_fail(LSC_NO_MPI, "MPI does not run: call this between MPI_Init and MPI_Finalize (%s)",
                     lsc_mpi_library());
   }
+  lsc_status allowed = check_thread();
+  if (allowed != LSC_OK) return allowed;
   if (comm == MPI_COMM_NULL) return lsc_fail(LSC_INVALID, "the communicator is MPI_COMM_NULL");
   int inter = 0;
   lsc_status status = lsc_comm_check(MPI_Comm_test_inter(comm, &inter), "MPI_Comm_test_inter");
@@ -119,7 +148,8 @@ static lsc_status duplicate(MPI_Comm comm, int64_t timeout, MPI_Comm *copy) {
   if (status != LSC_OK) {
     lsc_comm_keep(place);
     if (status != LSC_TIMEOUT) return status;
-    return lsc_fail(LSC_TIMEOUT, "not every rank of the communicator arrived within %.3g s", (double)timeout / 1e9);
+    return lsc_fail(LSC_TIMEOUT, "not every rank of the communicator arrived within %.3g s; MPI may not be able to make "
+                                 "other communicators from it now", (double)timeout / 1e9);
   }
   *copy = *place;
   free(place);
@@ -156,6 +186,10 @@ lsc_status lsc_attach(lsc_session session, MPI_Comm comm, double timeout) {
 
 lsc_status lsc_attach_fortran(lsc_session session, int comm, double timeout) {
   MPI_Comm handle = MPI_COMM_NULL;
+  if (comm == LSC_COMM_WORLD && lsc_mpi_is_active()) {
+    lsc_status status = lsc_launcher_check_program();
+    if (status != LSC_OK) return status;
+  }
   if (lsc_mpi_is_active()) handle = comm == LSC_COMM_WORLD ? MPI_COMM_WORLD : MPI_Comm_f2c((MPI_Fint)comm);
   return lsc_attach(session, handle, timeout);
 }
@@ -171,7 +205,7 @@ int lsc_attached_group(lsc_session session, MPI_Comm comm, struct lsc_group *gro
   unsigned uses = 0;
   pthread_mutex_lock(&mutex);
   struct attached *entry = session ? find(session) : NULL;
-  if (entry && (comm == MPI_COMM_NULL || is_same_group(comm, entry->comm))) {
+  if (entry && entry->comm != MPI_COMM_NULL && (comm == MPI_COMM_NULL || is_same_group(comm, entry->comm))) {
     own = entry->comm;
     uses = entry->uses++;
   }
@@ -187,9 +221,33 @@ MPI_Comm lsc_attached_comm(lsc_session session) {
   return comm;
 }
 
-void lsc_abandon(lsc_session session) { take_out(session); }
+uint64_t lsc_attached_order(lsc_session session) {
+  pthread_mutex_lock(&mutex);
+  struct attached *entry = session ? find(session) : NULL;
+  uint64_t order = entry ? entry->order : UINT64_MAX;
+  pthread_mutex_unlock(&mutex);
+  return order;
+}
 
-void lsc_detach(lsc_session session) { free_comm(take_out(session)); }
+void lsc_abandon(lsc_session session) {
+  pthread_mutex_lock(&mutex);
+  struct attached *entry = session ? find(session) : NULL;
+  if (entry) entry->comm = MPI_COMM_NULL;
+  pthread_mutex_unlock(&mutex);
+}
+
+int lsc_is_abandoned(lsc_session session) {
+  pthread_mutex_lock(&mutex);
+  struct attached *entry = session ? find(session) : NULL;
+  int is_abandoned = entry && entry->comm == MPI_COMM_NULL;
+  pthread_mutex_unlock(&mutex);
+  return is_abandoned;
+}
+
+void lsc_detach(lsc_session session) {
+  lsc_at_exit_forget(session);
+  free_comm(take_out(session));
+}
 
 void lsc_rank_of(lsc_session session, int *rank, int *size) {
   int number = 0, count = 1;

@@ -6,7 +6,10 @@
 #include "comm.h"
 #include "lanescope_mpi.h"
 
-/* LSC_OK if MPI runs and comm is a communicator of one group; else LSC_NO_MPI or LSC_INVALID. Local. */
+/*
+ * LSC_OK if the calling thread may use MPI now and comm is a communicator of one group; else LSC_NO_MPI, LSC_MPI or
+ * LSC_INVALID. Local.
+ */
 lsc_status lsc_comm_usable(MPI_Comm comm);
 
 /*
@@ -18,7 +21,19 @@ int lsc_attached_group(lsc_session session, MPI_Comm comm, struct lsc_group *gro
 /* The session's communicator, or MPI_COMM_NULL. */
 MPI_Comm lsc_attached_comm(lsc_session session);
 
-/* The session has no communicator any more; the one it had is never used again and never freed. */
+/* Lower for the session that was attached first; UINT64_MAX for one that was not. */
+uint64_t lsc_attached_order(lsc_session session);
+
+/* The session's communicator is never used again and never freed. */
 void lsc_abandon(lsc_session session);
+
+/* 1 if the session is abandoned and has not been attached again. */
+int lsc_is_abandoned(lsc_session session);
+
+/*
+ * 1 if the launcher started several processes of which MPI knows none but this one, and rank, size as the launcher has
+ * them; else 0. While MPI runs. Local.
+ */
+int lsc_is_one_of_many(int *rank, int *size);
 
 #endif

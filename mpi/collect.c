@@ -13,22 +13,9 @@
 
 #define LONGEST_GRACE 10000000000
 
-/* An older program may have built a shorter struct, in which what it does not know is 0. */
-static lsc_status take_options(struct lsc_collection *c, const lsc_save_options *options) {
-  c->options.size = sizeof c->options;
-  if (!options) return LSC_OK;
-  if (options->size == 0 || options->size > sizeof c->options) {
-    return lsc_fail(LSC_INVALID, "lsc_save_options has size %zu; set it to sizeof(lsc_save_options), here %zu",
-                    options->size, sizeof c->options);
-  }
-  memcpy(&c->options, options, options->size);
-  c->options.size = sizeof c->options;
-  return LSC_OK;
-}
-
 static void start(struct lsc_collection *c, const lsc_save_options *options) {
   for (int i = 0; i < LSC_TABLE_COUNT; i++) lsc_table_init(&c->merged[i], &lsc_table_descs[i]);
-  lsc_collection_note(c, take_options(c, options));
+  lsc_collection_note(c, lsc_options_take(options, &c->options));
   c->timeout = lsc_timeout_ns(c->options.timeout);
   c->grace = c->timeout < LONGEST_GRACE ? c->timeout : LONGEST_GRACE;
   if (gethostname(c->hostname, sizeof c->hostname - 1) < 0) c->hostname[0] = 0;

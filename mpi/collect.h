@@ -23,8 +23,16 @@ int64_t lsc_timeout_ns(double seconds);
 char *lsc_rank_path(const char *path, int rank);
 
 /*
+ * What lies within the given options, which an older program may have built shorter; the rest is 0. LSC_OK, LSC_INVALID.
+ */
+lsc_status lsc_options_take(const lsc_save_options *given, lsc_save_options *taken);
+
+/*
  * What the launcher told this process: 1 and rank, size if several were started, else 0 (rank 0 of 1). mpi/launcher.c.
  */
 int lsc_launcher_rank(int *rank, int *size);
+
+/* LSC_OK; LSC_INVALID: the launcher started several programs, so MPI_COMM_WORLD may hold ranks that know no session. */
+lsc_status lsc_launcher_check_program(void);
 
 #endif

@@ -5,9 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "at_exit.h"
 #include "attach.h"
 #include "collect.h"
 #include "message.h"
+#include "mpi_info.h"
 #include "save.h"
 
 #define LONGEST_REASON 1400
@@ -44,23 +46,36 @@ static lsc_status write_apart(lsc_session session, const char *path, int rank, i
   if (!mine) return lsc_fail(LSC_NO_MEMORY, "no memory for a file name; %s", reason);
   if (options.report) *options.report = NULL;
   options.report = NULL;
-  if (speaks && !options.quiet) warn(path, mine, reason);
   lsc_status status = lsc_write(session, mine, &options);
+  if (speaks && !options.quiet && status != LSC_COLLECTED) warn(path, mine, reason);
   if (status == LSC_OK) status = lsc_fail(LSC_APART, "%s; the calls of rank %d are in %s", reason, rank, mine);
   free(mine);
   return status;
 }
 
+/* Another MPI's launcher started this process: the others are as alone, and must not write to the same path. */
+static lsc_status collect_alone(lsc_session session, const char *path, int rank, int size,
+                                const lsc_save_options *options) {
+  char why[1024];
+  snprintf(why, sizeof why,
+           "the launcher started %d processes, but MPI_COMM_WORLD has 1 rank in each: this program's MPI is %s; start "
+           "it with that one's mpirun",
+           size, lsc_mpi_library());
+  return lsc_write_of_rank(session, path, rank, size, why, options);
+}
+
 lsc_status lsc_collect(lsc_session session, MPI_Comm comm, const char *path, const lsc_save_options *options) {
   struct lsc_group group = {.zero_silent = 1};
   lsc_save_options own = copy_options(options);
-  int rank = 0;
+  int rank = 0, size = 0;
   lsc_status status = lsc_comm_usable(comm);
+  if (status == LSC_OK && lsc_is_one_of_many(&rank, &size)) return collect_alone(session, path, rank, size, options);
   if (status == LSC_OK) status = lsc_comm_check(MPI_Comm_rank(comm, &rank), "MPI_Comm_rank");
   if (status != LSC_OK) return status;
 
   status = find_group(session, comm, own.timeout, &group);
   if (status == LSC_OK) status = lsc_collect_over(session, &group.coll, &group.comm, path, options);
+  if (status == LSC_OK) lsc_at_exit_done(session, path);
   if (status != LSC_APART && status != LSC_TIMEOUT) return status;
   lsc_abandon(session);
   return write_apart(session, path, rank, rank == 0 || group.zero_silent, own);
@@ -68,5 +83,13 @@ lsc_status lsc_collect(lsc_session session, MPI_Comm comm, const char *path, con
 
 lsc_status lsc_collect_attached(lsc_session session, const char *path, const lsc_save_options *options) {
   MPI_Comm comm = lsc_attached_comm(session);
-  return lsc_collect(session, comm == MPI_COMM_NULL ? MPI_COMM_WORLD : comm, path, options);
+  if (comm != MPI_COMM_NULL) return lsc_collect(session, comm, path, options);
+  if (lsc_is_abandoned(session)) {
+    int rank = 0;
+    lsc_rank_of(session, &rank, NULL);
+    lsc_fail(LSC_APART, "the ranks went apart before");
+    return write_apart(session, path, rank, rank == 0, copy_options(options));
+  }
+  lsc_status status = lsc_launcher_check_program();
+  return status == LSC_OK ? lsc_collect(session, MPI_COMM_WORLD, path, options) : status;
 }

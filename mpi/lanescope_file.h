@@ -38,12 +38,34 @@ LSC_API lsc_status lsc_write(lsc_session session, const char *path, const lsc_sa
 
 /*
  * The right one of lsc_collect and lsc_write for where the process runs:
- *   MPI is initialized and not finalized: lsc_collect over the session's communicator (collective), MPI_COMM_WORLD if it has none;
+ *   MPI is initialized and not finalized: lsc_collect over the session's communicator (collective), MPI_COMM_WORLD if it has none
+ *     (LSC_INVALID if the launcher started several programs); after LSC_APART each rank goes on apart;
  *   a launcher started several ranks, but MPI is not running: lsc_write to `<name>.rank<k>.h5`, and rank 0 says so in one line;
  *   else: lsc_write.
  * Statuses of both.
  */
 LSC_API lsc_status lsc_save(lsc_session session, const char *path, const lsc_save_options *options);
+
+/*
+ * What the session still holds is saved at the start of MPI_Finalize, as by lsc_save, unless it was collected to this
+ * path before or is closed. Call it on every rank of the session's communicator while MPI runs, after attaching it; a
+ * later call replaces an earlier one, and path NULL takes it back, as lsc_detach does. options: may be NULL; copied, with
+ * their strings; replace, report and written are not used. A relative path is taken from the current folder of now.
+ * Without MPI nothing happens by itself. If nobody calls lsc_collected_at_exit, rank 0 says in one line which file was
+ * written; quiet silences it.
+ * LSC_OK; LSC_INACTIVE; LSC_NO_MPI; LSC_INVALID; LSC_MPI; LSC_LIMIT; LSC_NO_MEMORY.
+ */
+LSC_API lsc_status lsc_collect_at_exit(lsc_session session, const char *path, const lsc_save_options *options);
+
+/*
+ * What became of it, until the session is closed or detached. report: receives the report on rank 0, the first time, and
+ * is then the caller's. written: as in lsc_save_options. Both may be NULL.
+ * LSC_OK; LSC_APART; LSC_INACTIVE: nothing was written at MPI_Finalize.
+ */
+LSC_API lsc_status lsc_collected_at_exit(lsc_session session, lsc_report **report, char *written, size_t written_size);
+
+/* How many calls were completed since the last collect. LSC_OK; LSC_INACTIVE; LSC_INVALID: NULL; LSC_BUSY; LSC_NO_MEMORY. */
+LSC_API lsc_status lsc_uncollected(lsc_session session, uint64_t *calls);
 
 /* 1 if MPI is initialized and not finalized, else 0. Starts nothing. */
 LSC_API int lsc_mpi_is_active(void);
@@ -51,7 +73,11 @@ LSC_API int lsc_mpi_is_active(void);
 /*
  * Gives the session a communicator of its own, duplicated from the one with this Fortran handle (MPI_Comm_c2f;
  * LSC_COMM_WORLD: MPI_COMM_WORLD), which the caller may free at once. Collective over it; waits for the ranks until the timeout
- * (seconds; 0: as in lsc_save_options). LSC_OK; LSC_INACTIVE; LSC_NO_MPI; LSC_INVALID: null or inter-communicator; LSC_TIMEOUT; LSC_MPI.
+ * (seconds; 0: as in lsc_save_options).
+ * LSC_OK; LSC_INACTIVE; LSC_NO_MPI; LSC_INVALID: null or inter-communicator, or LSC_COMM_WORLD where the launcher started
+ * several programs (mpirun a : b), of which some may have no session: give a communicator; LSC_MPI: among others, another
+ * thread than MPI was initialized for; LSC_TIMEOUT: some rank did not come, and the communicator given is left with a
+ * collective operation that is not complete, so that MPI may not be able to make others from it.
  */
 #define LSC_COMM_WORLD (-1)
 LSC_API lsc_status lsc_attach_fortran(lsc_session session, int comm, double timeout);
@@ -59,7 +85,10 @@ LSC_API lsc_status lsc_attach_fortran(lsc_session session, int comm, double time
 /* This process's rank and the number of ranks of the session's communicator; else of what the launcher set; else 0 of 1. */
 LSC_API void lsc_rank_of(lsc_session session, int *rank, int *size);
 
-/* Releases the session's communicator, if it has one and MPI still runs. Call before lsc_session_close; not collective in effect. */
+/*
+ * Releases the session's communicator, if it has one and MPI still runs, and takes lsc_collect_at_exit back. Call before
+ * lsc_session_close; not collective in effect.
+ */
 LSC_API void lsc_detach(lsc_session session);
 
 /*

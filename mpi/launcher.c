@@ -5,8 +5,9 @@
 #include <stdlib.h>
 
 #include "collect.h"
+#include "message.h"
 
-/* In order: a launcher that runs inside another's job comes before it. */
+/* In order: a launcher that runs inside another's job comes before it, and the first that speaks decides. */
 static const struct {
   const char *rank, *size;
 } launchers[] = {
@@ -30,12 +31,20 @@ static int number_in(const char *variable) {
 int lsc_launcher_rank(int *rank, int *size) {
   for (size_t i = 0; i < sizeof launchers / sizeof launchers[0]; ++i) {
     int number = number_in(launchers[i].rank), count = number_in(launchers[i].size);
-    if (number < 0 || count < 2 || number >= count) continue;
+    if (number < 0 || number >= count) continue;
     *rank = number;
     *size = count;
-    return 1;
+    return count > 1;
   }
   *rank = 0;
   *size = 1;
   return 0;
+}
+
+lsc_status lsc_launcher_check_program(void) {
+  int programs = number_in("OMPI_NUM_APP_CTX");
+  if (programs <= 1) return LSC_OK;
+  return lsc_fail(LSC_INVALID, "the launcher started %d programs in one MPI_COMM_WORLD, of which some may have no "
+                               "session: give the communicator of the ranks that have one, MPI_COMM_WORLD if all have",
+                  programs);
 }

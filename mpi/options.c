@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "collect.h"
+#include "message.h"
 #include "text.h"
 
 #define DEFAULT_SECONDS 600.0
@@ -23,4 +24,16 @@ char *lsc_rank_path(const char *path, int rank) {
   size_t length = strlen(path);
   if (length > 3 && strcmp(path + length - 3, ".h5") == 0 && path[length - 4] != '/') length -= 3;
   return lsc_text("%.*s.rank%d.h5", (int)length, path, rank);
+}
+
+lsc_status lsc_options_take(const lsc_save_options *given, lsc_save_options *taken) {
+  *taken = (lsc_save_options){.size = sizeof *taken};
+  if (!given) return LSC_OK;
+  if (given->size < sizeof given->size || given->size > sizeof *taken) {
+    return lsc_fail(LSC_INVALID, "lsc_save_options has size %zu; set it to sizeof(lsc_save_options), here %zu",
+                    given->size, sizeof *taken);
+  }
+  memcpy(taken, given, given->size);
+  taken->size = sizeof *taken;
+  return LSC_OK;
 }

@@ -61,22 +61,46 @@ class Session:
                 ' lanescope.finalize("other.h5") does so where the first path cannot be written'
             )
         _core.open(self.label)
+        _current = self
         try:
-            if self._comm is not None:
-                _core.attach(self._comm, self._timeout)
-            elif _core.mpi_is_active():
-                _core.attach(_core.COMM_WORLD, self._timeout)
+            if self._comm is not None or _core.mpi_is_active():
+                _core.attach(_core.COMM_WORLD if self._comm is None else self._comm, self._timeout)
+                self._plan_exit()
         except BaseException:
             _core.close()
             raise
-        _current = self
         _register_exit()
 
+    def _plan_exit(self):
+        # Under mpi4py MPI may be finalized within the block, or after Python is gone.
+        _core.collect_at_exit(
+            self.path, timeout=self._timeout, quiet=not self._verbose, python_version=platform.python_version()
+        )
+
     def _finish(self, path):
-        self.written, report, rank, size = self._save(path, self._replace, close=True)
+        saved = self._saved_at_exit() if path == self.path else None
+        self.written, report, rank, size = saved or self._save(path, self._replace, close=True)
         if self._verbose and rank == 0 and report is not None:
             _summary.show(report, self.label, size, self.written)
         return self.written
+
+    def _saved_at_exit(self):
+        try:
+            saved = _core.collected_at_exit()
+        except _core.CollectError:
+            self._close_late()
+            raise
+        if saved is not None:
+            self._close_late()
+        return saved
+
+    def _close_late(self):
+        """Close, after MPI was finalized: what was recorded since goes into a file of its own."""
+        if _core.uncollected():
+            stem, suffix = os.path.splitext(self.path)
+            self._save(f"{stem}.late{suffix}", self._replace, close=True)
+        else:
+            _core.close()
 
     def _save(self, path, replace, close):
         return _core.save(

@@ -11,7 +11,7 @@ MAX_NAME = 48
 def show(report, label, size, path):
     """Print the summary in one piece, in whatever characters the terminal has."""
     stream = sys.stdout
-    if stream is None or stream.closed:
+    if stream is None or getattr(stream, "closed", False):
         return
     text = "\n".join(lines_of(report, label, size, path)) + "\n"
     encoding = getattr(stream, "encoding", None) or "utf-8"
@@ -58,10 +58,12 @@ def _regions(report, ranks):
     """One dict a region with completed calls, the longest in total first."""
     names = report.table("region_table", ("names",))["names"]
     index = report.table("rank_region_index", ("region_ids", "event_counts", "summary_statistics"))
-    regions = []
-    for region in np.unique(index["region_ids"]):
-        rows = index["region_ids"] == region
-        regions.append(_region(names[region], index["event_counts"][rows], index["summary_statistics"][rows], ranks))
+    order = np.argsort(index["region_ids"], kind="stable")
+    ids, starts = np.unique(index["region_ids"][order], return_index=True)
+    regions = [
+        _region(names[region], index["event_counts"][rows], index["summary_statistics"][rows], ranks)
+        for region, rows in zip(ids, np.split(order, starts[1:]))
+    ]
     return sorted(regions, key=lambda region: (-region["total"], region["name"]))
 
 

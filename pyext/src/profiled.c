@@ -38,6 +38,12 @@ static PyObject *profiled_call(PyObject *op, PyObject *const *args, size_t nargs
   return result;
 }
 
+/* After the garbage collector cleared it, a finalizer may still come here. */
+static PyObject *cleared_call(PyObject *op, PyObject *const *args, size_t nargsf, PyObject *kwnames) {
+  (void)op, (void)args, (void)nargsf, (void)kwnames;
+  return PyErr_Format(PyExc_RuntimeError, "call of a profiled function that is being deleted");
+}
+
 static PyObject *profiled_get(PyObject *op, PyObject *instance, PyObject *owner) {
   (void)owner;
   if (instance && instance != Py_None) return PyMethod_New(op, instance);
@@ -96,6 +102,7 @@ static int profiled_traverse(PyObject *op, visitproc visit, void *arg) {
 
 static int profiled_clear(PyObject *op) {
   profiled *self = (profiled *)op;
+  self->vectorcall = cleared_call;
   Py_CLEAR(self->function);
   Py_CLEAR(self->region);
   Py_CLEAR(self->dict);

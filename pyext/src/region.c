@@ -74,9 +74,11 @@ static lsc_core_region *region_new(lsc_core_state *state, PyObject *name, lsc_re
   self->name = name;
   self->enter = PyCFunction_New(&enter_def, (PyObject *)self);
   self->exit = self->enter ? PyCFunction_New(&exit_def, (PyObject *)self) : NULL;
-  if (self->exit && PyDict_SetItem(state->regions, name, (PyObject *)self) == 0) return self;
+  /* A finalizer that ran meanwhile may have made the region of this name. */
+  PyObject *kept = self->exit ? PyDict_SetDefault(state->regions, name, (PyObject *)self) : NULL;
+  Py_XINCREF(kept);
   Py_DECREF(self);
-  return NULL;
+  return (lsc_core_region *)kept;
 }
 
 static lsc_core_region *region_make(lsc_core_state *state, PyObject *name, const lsc_core_source *source) {
@@ -90,6 +92,10 @@ static lsc_core_region *region_make(lsc_core_state *state, PyObject *name, const
 lsc_core_region *lsc_core_region_get(lsc_core_state *state, PyObject *name, const lsc_core_source *source) {
   if (!PyUnicode_Check(name)) {
     PyErr_Format(PyExc_TypeError, "the name of a region must be a str, not %.100s", Py_TYPE(name)->tp_name);
+    return NULL;
+  }
+  if (!state->regions) {
+    PyErr_SetString(PyExc_RuntimeError, "the module lanescope is being deleted");
     return NULL;
   }
   PyObject *exact = PyUnicode_FromObject(name);

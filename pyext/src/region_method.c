@@ -23,7 +23,9 @@ static PyObject *bound_to(const region_method *self, PyObject *region) {
   if (!Py_IS_TYPE(region, self->region_type)) {
     return PyErr_Format(PyExc_TypeError, "%U needs a Region, not %.100s", self->name, Py_TYPE(region)->tp_name);
   }
-  return *(PyObject **)((char *)region + self->bound);
+  PyObject *bound = *(PyObject **)((char *)region + self->bound);
+  if (!bound) PyErr_Format(PyExc_RuntimeError, "%U of a region that is being deleted", self->name);
+  return bound;
 }
 
 static PyObject *region_method_get(PyObject *op, PyObject *region, PyObject *owner) {

@@ -14,6 +14,10 @@ static PyObject *core_open(PyObject *module, PyObject *args) {
   lsc_core_state *state = lsc_core_state_of(module);
   const char *label;
   if (!PyArg_ParseTuple(args, "z:open", &label)) return NULL;
+  if (lsc_session_is_open(state->session)) {
+    PyErr_SetString(state->state_error, "a session is open already");
+    return NULL;
+  }
   lsc_session_options options = {.size = sizeof options, .label = label};
   lsc_session session;
   lsc_status status = lsc_session_open(&options, &session);
@@ -30,6 +34,20 @@ static PyObject *core_attach(PyObject *module, PyObject *args) {
   PyThreadState *thread = PyEval_SaveThread();
   lsc_status status = lsc_attach_fortran(session, comm, timeout);
   PyEval_RestoreThread(thread);
+  return none_or_raise(state, status);
+}
+
+static PyObject *core_collect_at_exit(PyObject *module, PyObject *args, PyObject *kwargs) {
+  static char *keywords[] = {"path", "timeout", "quiet", "python_version", NULL};
+  lsc_core_state *state = lsc_core_state_of(module);
+  lsc_save_options options = {.size = sizeof options};
+  PyObject *path = NULL;
+  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O&|$dpz:collect_at_exit", keywords, PyUnicode_FSConverter, &path,
+                                   &options.timeout, &options.quiet, &options.python_version)) {
+    return NULL;
+  }
+  lsc_status status = lsc_collect_at_exit(state->session, PyBytes_AS_STRING(path), &options);
+  Py_DECREF(path);
   return none_or_raise(state, status);
 }
 
@@ -113,10 +131,38 @@ static PyObject *core_save(PyObject *module, PyObject *args, PyObject *kwargs) {
   return status == LSC_OK ? saved_tuple(state, &saved) : NULL;
 }
 
+static PyObject *core_collected_at_exit(PyObject *module, PyObject *unused) {
+  (void)unused;
+  lsc_core_state *state = lsc_core_state_of(module);
+  struct saved saved = {.path = "", .report = NULL};
+  lsc_rank_of(state->session, &saved.rank, &saved.size);
+  lsc_status status = lsc_collected_at_exit(state->session, &saved.report, saved.path, sizeof saved.path);
+  if (status == LSC_INACTIVE) Py_RETURN_NONE;
+  return status == LSC_OK ? saved_tuple(state, &saved) : lsc_core_raise(state, status);
+}
+
+static PyObject *core_uncollected(PyObject *module, PyObject *unused) {
+  (void)unused;
+  lsc_core_state *state = lsc_core_state_of(module);
+  lsc_session session = state->session;
+  uint64_t calls;
+  PyThreadState *thread = PyEval_SaveThread();
+  lsc_status status = lsc_uncollected(session, &calls);
+  PyEval_RestoreThread(thread);
+  return status == LSC_OK ? PyLong_FromUnsignedLongLong(calls) : lsc_core_raise(state, status);
+}
+
 static PyMethodDef session_functions[] = {
     {"open", core_open, METH_VARARGS, "open(label, /)\n--\n\nOpens the module's session."},
     {"attach", core_attach, METH_VARARGS,
      "attach(comm, timeout, /)\n--\n\nGives it the communicator with this Fortran handle; collective."},
+    {"collect_at_exit", (PyCFunction)(void (*)(void))core_collect_at_exit, METH_VARARGS | METH_KEYWORDS,
+     "collect_at_exit(path, *, timeout, quiet, python_version)\n--\n\n"
+     "Has it saved at the start of MPI_Finalize, unless it was saved to this path before."},
+    {"collected_at_exit", core_collected_at_exit, METH_NOARGS,
+     "collected_at_exit()\n--\n\nWhat save would have returned then, or None if nothing was saved."},
+    {"uncollected", core_uncollected, METH_NOARGS,
+     "uncollected()\n--\n\nHow many calls were completed since the last save."},
     {"save", (PyCFunction)(void (*)(void))core_save, METH_VARARGS | METH_KEYWORDS,
      "save(path, *, timeout, replace, quiet, python_version, close)\n--\n\n"
      "Writes what is new, and closes the session if asked to and if that went well.\n"

@@ -189,19 +189,10 @@ START_TEST(sessions_open_and_close_beside_recording_threads) {
 }
 END_TEST
 
-static long resident_kib(void) {
-  long pages = 0, ignored;
-  FILE *file = fopen("/proc/self/statm", "r");
-  ck_assert_ptr_nonnull(file);
-  ck_assert_int_eq(fscanf(file, "%ld %ld", &ignored, &pages), 2);
-  fclose(file);
-  return pages * (sysconf(_SC_PAGESIZE) / 1024);
-}
-
 START_TEST(ten_thousand_sessions_keep_memory_level) {
   long after_some = 0;
   for (int i = 0; i < 10000; i++) {
-    if (i == 1000) after_some = resident_kib();
+    if (i == 1000) after_some = unit_resident_kib();
     lsc_session s = open_session();
     for (int k = 0; k < 100; k++) {
       lsc_begin(s, A);
@@ -213,7 +204,7 @@ START_TEST(ten_thousand_sessions_keep_memory_level) {
     }
     ck_assert_int_eq(lsc_session_close(s), LSC_OK);
   }
-  if (!UNIT_SANITIZED) ck_assert_int_lt(resident_kib() - after_some, 1024);
+  if (!UNIT_SANITIZED) ck_assert_int_lt(unit_resident_kib() - after_some, 1024);
 }
 END_TEST
 

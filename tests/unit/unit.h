@@ -6,7 +6,10 @@
 #include <check.h>
 #include <pthread.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
 /* Sanitizers keep freed memory back, so that the process's size says nothing. */
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
@@ -17,12 +20,22 @@
 
 #define UNIT_TIMEOUT 120 /* seconds a test may take before it has hung */
 
+/* How much a stress test does: LANESCOPE_STRESS is "full", unset, or "little", which is also for builds with sanitizers. */
+static inline long unit_amount(long full, long usual, long little) {
+  const char *wanted = getenv("LANESCOPE_STRESS");
+  if (wanted && strcmp(wanted, "full") == 0) return full;
+  return UNIT_SANITIZED || (wanted && strcmp(wanted, "little") == 0) ? little : usual;
+}
+
+/* ck_assert for loops of millions: that one writes to a file each time it is passed. */
+#define unit_must(condition) ((condition) ? (void)0 : ck_abort_msg("not true: %s", #condition))
+
 /* main() of a program whose tests are listed by name. */
 #define UNIT_MAIN(name, ...)                                                     \
   int main(void) {                                                               \
     const TTest *tests[] = {__VA_ARGS__};                                        \
     TCase *tcase = tcase_create(name);                                           \
-    tcase_set_timeout(tcase, UNIT_TIMEOUT);                                      \
+    tcase_set_timeout(tcase, unit_amount(5, 1, 1) * UNIT_TIMEOUT);               \
     for (size_t i = 0; i < sizeof tests / sizeof *tests; i++) tcase_add_test(tcase, tests[i]); \
     Suite *suite = suite_create(name);                                           \
     suite_add_tcase(suite, tcase);                                               \
@@ -32,6 +45,16 @@
     srunner_free(runner);                                                        \
     return failed ? EXIT_FAILURE : EXIT_SUCCESS;                                 \
   }
+
+/* Memory of the process that is there, in KiB. */
+static inline long unit_resident_kib(void) {
+  long pages = 0, ignored;
+  FILE *file = fopen("/proc/self/statm", "r");
+  ck_assert_ptr_nonnull(file);
+  ck_assert_int_eq(fscanf(file, "%ld %ld", &ignored, &pages), 2);
+  fclose(file);
+  return pages * (sysconf(_SC_PAGESIZE) / 1024);
+}
 
 static inline pthread_t unit_start(void *(*body)(void *), void *argument) {
   pthread_t thread;
