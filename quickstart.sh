@@ -116,7 +116,7 @@ build() {
 setting() { sed -n "s/^$1 = //p" build/Makefile; }
 
 run_example() {
-  say run "mpirun -n 4 python examples/heat/sim.py --out ${shown}build/heat.h5"
+  say run "mpirun -n 4 python3 examples/heat/sim.py --out ${shown}build/heat.h5"
   echo
   (
     . build/env.sh 2>/dev/null

@@ -76,6 +76,7 @@ static inline lsc_status end(lsc_session session, lsc_api api, lsc_region_id reg
   if (LSC_UNLIKELY(lsc_row_region(row) != region)) return LSC_CROSSED;
   if (LSC_UNLIKELY(row->task)) return end_in_task(track, row, now);
   stack->depth--;
+  LSC_TEST_POINT("end read");
   /* Release: the owner's last touch of the row; pairs with the snapshot's acquire, which then owns the row. */
   atomic_store_explicit(&row->end, now, memory_order_release);
   return LSC_OK;

@@ -7,6 +7,7 @@
 #include "lanescope_binding.h"
 #include "region.h"
 #include "session.h"
+#include "test_point.h"
 #include "thread.h"
 
 /* The column `apis` has three values; the fourth API differs from the third in its lane alone. */
@@ -34,6 +35,7 @@ static inline void lsc_push_row(struct lsc_track *track, struct lsc_stack *stack
   row->thread = track->thread;
   stack->frame[stack->depth++] = row;
   track->next = row + 1;
+  LSC_TEST_POINT("row written");
   atomic_store_explicit(&row->start, lsc_ticks(), memory_order_release);
 }
 

@@ -8,6 +8,7 @@
 #include "chunk.h"
 #include "message.h"
 #include "registry.h"
+#include "test_point.h"
 
 /*
  * A hash table of all regions that readers walk without a lock: an entry is complete before its pointer is stored, buckets are
@@ -139,6 +140,7 @@ static lsc_status add(const char *name, size_t length, uint32_t hash, struct lsc
   }
   record->id = index;
   lsc_registry_publish(&records, index, record);
+  LSC_TEST_POINT("region published");
   atomic_store_explicit(&lsc_regions_used, index + 1, memory_order_release);
   link_record(into, entry, record);
   *result = record;

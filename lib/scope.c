@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "record.h"
+#include "test_point.h"
 
 static int is_open(struct lsc_token_slot *slot) { return atomic_load_explicit(&slot->state, memory_order_acquire) & 1; }
 
@@ -114,7 +115,9 @@ static lsc_status end_by_token(struct lsc_session_state *session, lsc_token toke
   if (!slot || atomic_load_explicit(&slot->state, memory_order_acquire) != state) return LSC_STALE;
   struct lsc_row *row = atomic_load_explicit(&slot->row, memory_order_relaxed);
   struct lsc_task_record *task = atomic_load_explicit(&slot->task, memory_order_relaxed);
+  LSC_TEST_POINT("token read");
   if (!claim(slot, state)) return LSC_STALE;
+  LSC_TEST_POINT("token claimed");
   end_row(row, task, now);
   return LSC_OK;
 }

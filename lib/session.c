@@ -12,6 +12,7 @@
 #include "region.h"
 #include "snapshot.h"
 #include "task.h"
+#include "test_point.h"
 #include "thread.h"
 #include "track.h"
 
@@ -140,6 +141,7 @@ lsc_status lsc_session_close(lsc_session session) {
   if (status != LSC_OK) return status;
   unsigned slot = lsc_slot_of(session);
   atomic_store(&lsc_open_handle[slot], LSC_NO_HANDLE(slot));
+  LSC_TEST_POINT("session closing");
   while (atomic_load(&slots[slot].pins)) sched_yield();
   pthread_mutex_lock(&lock);
   slots[slot].state = NULL;

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "message.h"
+#include "test_point.h"
 
 static uint32_t capacity_of(struct lsc_chunk *chunk) { return atomic_load_explicit(&chunk->capacity, memory_order_relaxed); }
 
@@ -13,6 +14,7 @@ static uint32_t capacity_of(struct lsc_chunk *chunk) { return atomic_load_explic
 static uint32_t published_rows(struct lsc_chunk *chunk, uint32_t from) {
   uint32_t low = from, high = capacity_of(chunk);
   if (atomic_load_explicit(&chunk->next, memory_order_acquire)) return capacity_of(chunk);
+  LSC_TEST_POINT("capacity read");
   while (low < high) {
     uint32_t middle = low + (high - low) / 2;
     if (lsc_row_is_published(chunk, middle)) low = middle + 1;
@@ -82,6 +84,7 @@ lsc_status lsc_streams_open(struct lsc_session_state *state, struct lsc_streams 
   if (!streams->stream) return lsc_fail(LSC_NO_MEMORY, "no memory for a snapshot of %zu threads", (size_t)threads + unknown);
   streams->threads = (uint32_t)open_all(&state->threads, threads, streams->stream);
   streams->count = streams->threads + open_all(&state->unknown, unknown, streams->stream + streams->threads);
+  LSC_TEST_POINT("rows counted");
   lsc_status status = lsc_streams_cut(streams);
   for (size_t i = 0; i < streams->count; i++) lsc_stream_advance(&streams->stream[i]);
   return status == LSC_OK ? open_tasks(streams) : status;

@@ -8,6 +8,7 @@
 #include "region.h"
 #include "message.h"
 #include "session.h"
+#include "test_point.h"
 #include "task.h"
 
 static struct lsc_entry no_entry;
@@ -150,6 +151,7 @@ static lsc_status register_track(struct lsc_session_state *state, lsc_api api, s
     return status;
   }
   if (known) track->thread = index + 1;
+  LSC_TEST_POINT("thread taken");
   lsc_registry_publish(registry, index, track);
   *result = track;
   return LSC_OK;
@@ -180,8 +182,11 @@ lsc_status lsc_thread_enter(lsc_session session, lsc_api api, struct lsc_track *
   }
   lsc_session_unpin(session);
   lsc_first_use hook = atomic_load_explicit(&hooks[api], memory_order_acquire);
-  if (status == LSC_OK && hook) hook(session);
-  return status;
+  if (status != LSC_OK || !hook) return status;
+  hook(session);
+  /* What the hook ran may have closed the session, and given the track up. */
+  *track = lsc_handle_is_open(session) ? lsc_thread_track(lsc_self, session | (uint64_t)api) : NULL;
+  return *track ? LSC_OK : LSC_INACTIVE;
 }
 
 lsc_status lsc_on_first_use(lsc_api api, lsc_first_use hook) {

@@ -8,6 +8,7 @@
 #include "message.h"
 #include "order.h"
 #include "region.h"
+#include "test_point.h"
 
 /* Names that the operating system gives are bytes; what is no text is shown as question marks. */
 static void make_text(char *name) {
@@ -44,6 +45,7 @@ static void read_state(struct lsc_snapshot *s, struct lsc_track *track, struct l
   if (!has_ended(track)) {
     info->cpu_ns = read_live_cpu(track);
     read_live_name(track->native_id, name);
+    LSC_TEST_POINT("thread read");
     if (!has_ended(track)) return;
   }
   info->cpu_ns = track->cpu_ns < 0 ? LSC_NEVER : track->cpu_ns;

@@ -10,6 +10,7 @@
 
 #include "clock.h"
 #include "task.h"
+#include "test_point.h"
 
 #define FIRST_FRAMES 8
 
@@ -83,10 +84,12 @@ static int add_chunk(struct lsc_track *track) {
   track->chunk = chunk;
   track->next = lsc_chunk_rows(chunk);
   track->limit = track->next + atomic_load_explicit(&chunk->capacity, memory_order_relaxed);
+  LSC_TEST_POINT("chunk made");
   if (old)
     atomic_store_explicit(&old->next, chunk, memory_order_release);
   else
     atomic_store_explicit(&track->first, chunk, memory_order_release);
+  LSC_TEST_POINT("chunk published");
   lsc_clock_touch();
   return 1;
 }
@@ -107,6 +110,7 @@ void lsc_track_end(struct lsc_track *track) {
   prctl(PR_GET_NAME, track->os_name);
   track->end_ticks = lsc_ticks();
   if (track->chunk) lsc_chunk_shrink(track->source, track->chunk, (uint32_t)(track->next - lsc_chunk_rows(track->chunk)));
+  LSC_TEST_POINT("thread shrunk");
   track->next = track->limit = NULL;
   lsc_stack_free(&track->own);
   atomic_store_explicit(&track->ended, 1, memory_order_release);

@@ -78,5 +78,4 @@ AC_DEFUN([LSC_PYTHON_MODULES], [
       [lsc_python_tests="$lsc_python_tests; no mpi4py (python3-mpi4py)"
        LSC_WANTED([python3-mpi4py])])])
   AM_CONDITIONAL([HAVE_PYTEST], [test -n "$lsc_has_pytest"])
-  AM_CONDITIONAL([HAVE_H5PY_MPI4PY], [test -n "$lsc_has_h5py" && test -n "$lsc_has_mpi4py"])
 ])

@@ -148,8 +148,10 @@ static lsc_status duplicate(MPI_Comm comm, int64_t timeout, MPI_Comm *copy) {
   if (status != LSC_OK) {
     lsc_comm_keep(place);
     if (status != LSC_TIMEOUT) return status;
-    return lsc_fail(LSC_TIMEOUT, "not every rank of the communicator arrived within %.3g s; MPI may not be able to make "
-                                 "other communicators from it now", (double)timeout / 1e9);
+    return lsc_fail(LSC_TIMEOUT,
+                    "not every rank of the communicator arrived within %.3g s; MPI may not be able to make other "
+                    "communicators from it now",
+                    (double)timeout / 1e9);
   }
   *copy = *place;
   free(place);

@@ -41,7 +41,7 @@ static void warn(const char *path, const char *mine, const char *reason) {
 static lsc_status write_apart(lsc_session session, const char *path, int rank, int speaks, lsc_save_options options) {
   char reason[LONGEST_REASON];
   snprintf(reason, sizeof reason, "%s", lsc_message());
-  if (!path) return lsc_fail(LSC_INVALID, "the path is NULL; %s", reason);
+  if (!path || !path[0]) return lsc_fail(LSC_INVALID, "the path is %s; %s", path ? "empty" : "NULL", reason);
   char *mine = lsc_rank_path(path, rank);
   if (!mine) return lsc_fail(LSC_NO_MEMORY, "no memory for a file name; %s", reason);
   if (options.report) *options.report = NULL;

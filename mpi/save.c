@@ -14,7 +14,7 @@ static const char without_mpi[] =
 
 lsc_status lsc_write_of_rank(lsc_session session, const char *path, int rank, int size, const char *why,
                              const lsc_save_options *options) {
-  if (!path) return lsc_fail(LSC_INVALID, "the path of the file is NULL");
+  if (!path || !path[0]) return lsc_fail(LSC_INVALID, "the path of the file is %s", path ? "empty" : "NULL");
   char *mine = lsc_rank_path(path, rank);
   if (!mine) return lsc_fail(LSC_NO_MEMORY, "no memory for the file name of rank %d", rank);
   lsc_status status = lsc_write(session, mine, options);

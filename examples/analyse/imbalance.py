@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Load imbalance: how much longer the slowest rank is in a region than the ranks on average, and which rank that is.
 
-usage: python imbalance.py run.h5
+usage: python3 imbalance.py run.h5
 """
 import sys
 

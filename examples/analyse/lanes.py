@@ -1,6 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""The lanes (threads, tasks) of one rank: what ran on each, and for how long.   usage: python lanes.py run.h5 [rank]"""
+"""The lanes (threads, tasks) of one rank: what ran on each, and for how long.
+
+usage: python3 lanes.py run.h5 [rank]
+"""
 import sys
 
 import h5py

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Seconds that each rank spent in each region.   usage: python time_per_region.py run.h5"""
+"""Seconds that each rank spent in each region.   usage: python3 time_per_region.py run.h5"""
 import sys
 
 import h5py

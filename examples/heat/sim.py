@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The 2-D heat equation on the unit square, in strips of rows over the ranks, recorded with lanescope.
 
-    mpirun -n 4 python sim.py --out run.h5
+    mpirun -n 4 python3 sim.py --out run.h5
 
 u_t = u_xx + u_yy, zero on the border. What starts as sin(2 pi x) sin(pi y) keeps its shape and decays by exp(-5 pi^2 t),
 so the result can be checked. Every rank holds its rows and one row of each neighbour (the halo); a pool of threads writes

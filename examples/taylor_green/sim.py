@@ -2,11 +2,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The 3-D Taylor-Green vortex on mpi4py-fft, in pencils of points over the ranks, recorded with lanescope.
 
-    mpirun -n 4 python sim.py --out run.h5
+    mpirun -n 4 python3 sim.py --out run.h5
 
-u_t = u x curl(u) - grad(p) + nu laplace(u), div(u) = 0 in the periodic box [0, 2 pi)^3, solved for the Fourier modes of
-the velocity u: products are taken in space, derivatives are factors of the wavenumber, and the pressure p is what keeps u
-free of divergence. At t = 0.1 the kinetic energy is known, so that the result can be checked.
+u_t = u x curl(u) - grad(p) + nu laplace(u), div(u) = 0 in the periodic box [0, 2 pi)^3, solved for the Fourier modes
+of the velocity u: products are taken in space, derivatives are factors of the wavenumber, and the pressure p is what
+keeps u free of divergence. At t = 0.1 the kinetic energy is known, so that the result can be checked.
 """
 import argparse
 import json

@@ -31,6 +31,7 @@ class Status(enum.IntEnum):
     HDF5: int
     MPI: int
     NO_MPI: int
+    TASK_STATE: int
 
 class Error(Exception):
     status: Optional[int]

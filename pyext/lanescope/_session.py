@@ -96,18 +96,20 @@ class Session:
 
     def _close_late(self):
         """Close, after MPI was finalized: what was recorded since goes into a file of its own."""
-        if _core.uncollected():
-            stem, suffix = os.path.splitext(self.path)
-            self._save(f"{stem}.late{suffix}", self._replace, close=True)
-        else:
+        if not _core.uncollected():
             _core.close()
+            return
+        stem, suffix = os.path.splitext(self.path)
+        written, _, rank, _ = self._save(f"{stem}.late{suffix}", self._replace, close=True, quiet=True)
+        if self._verbose and rank == 0:
+            print(f"lanescope: calls that ended after MPI_Finalize are in {written}", file=sys.stderr)
 
-    def _save(self, path, replace, close):
+    def _save(self, path, replace, close, quiet=False):
         return _core.save(
             path,
             timeout=self._timeout,
             replace=replace,
-            quiet=not self._verbose,
+            quiet=quiet or not self._verbose,
             python_version=platform.python_version(),
             close=close,
         )

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * test_finalize MODE FOLDER: a program that leaves its sessions to MPI_Finalize, in one of the ways below.
- * test_finalize verify FILE FIRST STEP RANKS: the file holds what the ranks FIRST, FIRST + STEP, … recorded; verify-calls: only
- * their completed calls are looked at.
+ * test_finalize verify FILE FIRST STEP RANKS: the file holds what the ranks FIRST, FIRST + STEP and so on recorded;
+ * verify-calls: only their completed calls are looked at.
  * test_finalize verify-own FILE: the program's own file is whole.
  * tests/check-finalize runs them.
  */
@@ -10,6 +10,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "check.h"
@@ -91,7 +92,7 @@ static void use_hdf5(void) {
   CHECK(file >= 0 && H5Fclose(file) >= 0, "HDF5 made no file");
 }
 
-/* A parallel file of the program's own, which stays open. */
+/* A parallel file of the program's own, which stays open. HDF5 itself loses what is not flushed. */
 static void open_own(void) {
   hsize_t size = OWN_VALUES;
   int values[OWN_VALUES] = {3, 1, 4, 1};
@@ -100,7 +101,7 @@ static void open_own(void) {
   hid_t file = H5Fcreate(path_of("own", 0), H5F_ACC_TRUNC, H5P_DEFAULT, access);
   hid_t data = H5Dcreate2(file, "values", H5T_STD_I32LE, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
   if (rank == 0) H5Dwrite(data, H5T_NATIVE_INT, H5S_ALL, H5S_ALL, H5P_DEFAULT, values);
-  CHECK(data >= 0, "no parallel file");
+  CHECK(data >= 0 && H5Fflush(file, H5F_SCOPE_GLOBAL) >= 0, "no parallel file");
   H5Pclose(access);
   H5Sclose(space);
 }
@@ -257,6 +258,21 @@ static void unwritable(void) {
   record(session);
 }
 
+/* A child of fork says nothing at its end, before or after MPI_Finalize. */
+static void fork_child(void) {
+  int status = -1;
+  pid_t child = fork();
+  if (child == 0) exit(0);
+  waitpid(child, &status, 0);
+  if (status != 0) fprintf(stderr, "the child ended with %d\n", status);
+}
+
+static void forked(void) {
+  start();
+  leave_to_the_end();
+  fork_child();
+}
+
 static lsc_session asked_session;
 
 static void asked(void) {
@@ -322,6 +338,7 @@ static const struct {
     {"chain", chain},           {"single", single},           {"funneled", funneled},     {"serialized", serialized},
     {"multiple", multiple},     {"collected", collected},     {"taken-back", taken_back}, {"closed", closed},
     {"apart", apart},           {"unwritable", unwritable},   {"asked", asked},
+    {"forked", forked},
 };
 
 static int check_file(int argc, char **argv) {
@@ -342,6 +359,7 @@ int main(int argc, char **argv) {
     modes[i].run();
     int failed = check_failures;
     MPI_Finalize();
+    if (modes[i].run == forked) fork_child();
     return asked_session ? failed | ask() : failed > 0;
   }
   return 2;

@@ -151,7 +151,20 @@ static void check_launcher(const char *rank_name, const char *rank, const char *
         size ? size : "", own, count);
 }
 
+/* mpirun -n 1 within a job step of 4 tasks. */
+static void check_inner_launcher(void) {
+  int own = -1, count = -1;
+  clear_environment();
+  setenv("SLURM_PROCID", "2", 1);
+  setenv("SLURM_STEP_NUM_TASKS", "4", 1);
+  setenv("OMPI_COMM_WORLD_RANK", "0", 1);
+  setenv("OMPI_COMM_WORLD_SIZE", "1", 1);
+  lsc_rank_of(0, &own, &count);
+  CHECK(own == 0 && count == 1, "rank %d of %d", own, count);
+}
+
 static void test_launchers(void) {
+  check_inner_launcher();
   check_launcher("OMPI_COMM_WORLD_RANK", "3", "OMPI_COMM_WORLD_SIZE", "5", 3, 5);
   check_launcher("PMIX_RANK", "3", "PMIX_SIZE", NULL, 0, 1);
   check_launcher("PMI_RANK", "0", "PMI_SIZE", "2", 0, 2);

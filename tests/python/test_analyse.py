@@ -121,4 +121,4 @@ def test_a_rank_that_is_not_there_and_a_missing_argument_are_told(path):
     assert "has no rank 7" in script("lanes.py", path, 7).stderr
     for name in ("time_per_region.py", "imbalance.py", "lanes.py"):
         done = script(name)
-        assert done.returncode == 1 and "usage: python " + name in done.stderr
+        assert done.returncode == 1 and "usage: python3 " + name in done.stderr

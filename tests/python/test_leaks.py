@@ -109,6 +109,44 @@ def test_profiled_in_a_cycle_is_collected():
     assert gone() is None
 
 
+CLEARED = """
+    import ctypes, os
+    import lanescope
+    from lanescope import _core
+
+    PY_TP_CLEAR = 51
+    get_slot = ctypes.pythonapi.PyType_GetSlot
+    get_slot.restype, get_slot.argtypes = ctypes.c_void_p, (ctypes.py_object, ctypes.c_int)
+
+    def clear(object):
+        ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.py_object)(get_slot(type(object), PY_TP_CLEAR))(object)
+
+    def told(action):
+        try:
+            action()
+        except RuntimeError:
+            return True
+
+    region, decorated = lanescope.region("cleared"), lanescope.profile("cleared")(lambda: None)
+    enter = region.__enter__
+    lanescope.setup("run.h5", verbose=False)
+    clear(region), clear(decorated)
+    assert told(decorated) and told(lambda: region.__enter__()) and told(lambda: lanescope.Region.__exit__(region))
+    assert enter() is region
+    lanescope.finalize()
+    clear(_core)
+    assert told(lambda: lanescope.region("another"))
+    print("told", flush=True)
+    os._exit(0)  # Python's own end wants the dict of the module
+"""
+
+
+def test_what_the_collector_has_cleared_can_be_called(run):
+    """As finalizers may, that come late in a garbage."""
+    done = run(CLEARED)
+    assert done.returncode == 0 and done.stdout == "told\n", done.stderr
+
+
 def test_report(tmp_path):
     _core.open(None)
     with lanescope.region("leak of a report"):

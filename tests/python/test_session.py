@@ -74,6 +74,8 @@ def test_only_one_at_a_time(tmp_path):
         with pytest.raises(lanescope.StateError, match="open already"):
             with lanescope.session(tmp_path / "other.h5"):
                 pass
+        with pytest.raises(lanescope.StateError, match="open already"):
+            lanescope._core.open(None)
         call("a")
     assert Run(tmp_path / "run.h5").count("a") == 1
     assert not (tmp_path / "other.h5").exists()

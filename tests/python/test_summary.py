@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The summary that rank 0 prints."""
 import io
+import sys
 import threading
 
 import lanescope
@@ -107,6 +108,22 @@ def test_no_terminal(tmp_path, monkeypatch, stream):
     with lanescope.session(tmp_path / "run.h5"):
         pass
     assert Run(tmp_path / "run.h5").count("a") == 0
+
+
+def test_a_stream_that_can_only_write(tmp_path, monkeypatch):
+    class Stream:
+        text = ""
+
+        def write(self, text):
+            self.text += text
+
+        def flush(self):
+            pass
+
+    monkeypatch.setattr("sys.stdout", Stream())
+    with lanescope.session(tmp_path / "run.h5"):
+        call("a")
+    assert row_of(sys.stdout.text.splitlines(), "a")
 
 
 @pytest.mark.parametrize(

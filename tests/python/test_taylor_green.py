@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A program over someone else's library: the flow is right, and the file counts each region on each rank as the program does."""
+"""A program on somebody else's library: its flow is right, and the file counts regions as the program itself does."""
 import importlib.util
 import json
 from collections import Counter

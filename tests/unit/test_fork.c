@@ -88,6 +88,7 @@ static void *define_regions(void *unused) {
   while (!stop) {
     snprintf(name, sizeof name, "busy %ld", ++names);
     lsc_region(name, &id);
+    if (names % 100 == 0) usleep(100);
   }
   return unused;
 }
@@ -104,12 +105,31 @@ static void *open_and_snapshot(void *unused) {
   return unused;
 }
 
+static void *record_always(void *session) {
+  while (!stop) {
+    for (int i = 0; i < 100; i++) record_once(session);
+    usleep(100);
+  }
+  return NULL;
+}
+
+static void *snapshot_always(void *session) {
+  while (!stop) {
+    struct lsc_snapshot s;
+    if (lsc_snapshot_take(*(lsc_session *)session, &s) == LSC_OK) lsc_snapshot_commit(&s);
+    usleep(1000);
+  }
+  return NULL;
+}
+
+/* Children must not hang, and no thread of the parent may wait for ever. */
 START_TEST(forks_beside_busy_threads_never_hang) {
   lsc_session session = open_session();
-  pthread_t thread[] = {unit_start(register_threads, &session), unit_start(define_regions, NULL), unit_start(open_and_snapshot, NULL)};
-  for (int i = 0; i < (UNIT_SANITIZED ? 50 : 500); i++) ck_assert_int_eq(run_child(i % 2 ? opens_its_own : records_nothing, session), 0);
+  pthread_t thread[] = {unit_start(register_threads, &session), unit_start(define_regions, NULL), unit_start(open_and_snapshot, NULL),
+                        unit_start(record_always, &session), unit_start(snapshot_always, &session)};
+  for (long i = 0; i < unit_amount(3000, 500, 50); i++) ck_assert_int_eq(run_child(i % 2 ? opens_its_own : records_nothing, session), 0);
   stop = 1;
-  for (int t = 0; t < 3; t++) pthread_join(thread[t], NULL);
+  for (size_t t = 0; t < sizeof thread / sizeof *thread; t++) pthread_join(thread[t], NULL);
   ck_assert_int_eq(lsc_session_close(session), LSC_OK);
 }
 END_TEST

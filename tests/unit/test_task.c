@@ -34,7 +34,8 @@ struct fiber {
 static struct fiber fiber[FIBERS];
 static struct {
   pthread_mutex_t lock;
-  int queue[FIBERS], count, left;
+  int queue[FIBERS], count;
+  _Atomic int left;
 } ready = {.lock = PTHREAD_MUTEX_INITIALIZER, .left = FIBERS};
 
 /* Gives the thread back; another worker may go on. */
