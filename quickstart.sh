@@ -10,7 +10,8 @@ packages="gcc g++ libc6-dev make autoconf automake libtool pkg-config libopenmpi
 mode=${1:-run}
 case $mode in
   run) ;;
-  check) packages="$packages python3-mpi4py-fft" ;; # the library of examples/taylor_green
+  # The library of examples/taylor_green, and the compiler of the tests in Fortran.
+  check) packages="$packages python3-mpi4py-fft gfortran" ;;
   *)
     echo "usage: $0 [check]" >&2
     exit 2
