@@ -20,7 +20,7 @@
 
 enum state { PLANNED, RUNNING, DONE };
 
-/* Of one session. The strings of the options are its own; report and written of the options are not used. */
+/* Of one session. The strings of the options are its own. */
 struct plan {
   lsc_session session; /* 0: a free place */
   uint64_t order;      /* of its attaching */
@@ -159,13 +159,14 @@ static void put_back(struct plan *done) {
 }
 
 static void collect_one(struct plan *plan) {
-  char written[PATH_MAX];
+  char written[PATH_MAX] = "";
   int rank = 0;
   lsc_rank_of(plan->session, &rank, NULL);
-  plan->options.report = &plan->report;
-  plan->options.written = written;
-  plan->options.written_size = sizeof written;
-  plan->status = lsc_save(plan->session, plan->path, &plan->options);
+  lsc_save_options options = plan->options;
+  options.report = &plan->report;
+  options.written = written;
+  options.written_size = sizeof written;
+  plan->status = lsc_save(plan->session, plan->path, &options);
   int speaks = rank == 0 && !plan->options.quiet;
   if (plan->status == LSC_OK || plan->status == LSC_APART) {
     plan->state = DONE;
