@@ -17,9 +17,10 @@ void lsc_chunk_free(struct lsc_chunk_source *source, struct lsc_chunk *chunk) {
 }
 
 /*
- * A snapshot may be looking at the first row that is given away. The capacity is stored before the memory goes to the source, whose
- * lock (or a fresh page) and whose own stores (release) stand between this store and whatever is put there next; a snapshot that sees a
- * start in that row (acquire) and then loads the capacity therefore sees the new one, and stops.
+ * A snapshot may be looking at the first row that is given away. The capacity is stored before the memory goes to the
+ * source, whose lock (or a fresh page) and whose own stores (release) stand between this store and whatever is put
+ * there next; a snapshot that sees a start in that row (acquire) and then loads the capacity therefore sees the new
+ * one, and stops.
  */
 void lsc_chunk_shrink(struct lsc_chunk_source *source, struct lsc_chunk *chunk, uint32_t rows) {
   size_t kept = (1 + (size_t)rows) * sizeof(struct lsc_row);

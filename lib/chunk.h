@@ -18,7 +18,7 @@
 
 struct lsc_row {
   _Atomic uint64_t start; /* raw clock reading; 0: not published. Release by the owner; acquire by the snapshot */
-  _Atomic uint64_t end;   /* raw clock reading; 0: open. Release by whoever ends; acquire by the snapshot and the owner */
+  _Atomic uint64_t end; /* raw clock reading; 0: open. Release by whoever ends; acquire by the snapshot and the owner */
   uint32_t region;        /* region id, and the API (0 to 2) in the two bits above it */
   uint32_t depth;         /* open calls of its stack below it */
   uint32_t task;          /* task index + 1; 0 outside any task */
@@ -27,9 +27,9 @@ struct lsc_row {
 _Static_assert(sizeof(struct lsc_row) == 32, "a row is half a cache line");
 
 /*
- * In front of the row of a call that began inside a task stands another one, which no call is: `region` says so. Its `end` is for how many
- * raw ticks the task had been suspended when the call began; its `start` is 1 + for how many it was suspended during the call, written before
- * the call's end.
+ * In front of the row of a call that began inside a task stands another one, which no call is: `region` says so. Its
+ * `end` is for how many raw ticks the task had been suspended when the call began; its `start` is 1 + for how many it
+ * was suspended during the call, written before the call's end.
  */
 #define LSC_ROW_NOTE UINT32_MAX
 
@@ -41,8 +41,8 @@ static inline int64_t lsc_row_thread(const struct lsc_row *row) { return (int64_
 
 /* The head of a chunk, as long as a row; its rows follow. */
 struct lsc_chunk {
-  _Atomic(struct lsc_chunk *) next; /* release by the owner when it moves on, which is its last touch of this head; acquire by
-                                       the snapshot. Means nothing outside the process */
+  _Atomic(struct lsc_chunk *) next; /* release by the owner when it moves on, which is its last touch of this head;
+                                       acquire by the snapshot. Means nothing outside the process */
   _Atomic uint32_t capacity;        /* rows; shrinks once, when the owner's thread ends: see lsc_chunk_shrink */
   uint32_t thread;                  /* as in a row */
   uint32_t sequence;                /* 0, 1, … within the lane */
@@ -60,9 +60,10 @@ static inline struct lsc_row *lsc_chunk_rows(struct lsc_chunk *chunk) { return (
 #define LSC_CHUNK_LARGE (2u << 20)
 
 /*
- * Where chunks come from. get: zeroed memory of about `*bytes` (between LSC_CHUNK_SMALL and LSC_CHUNK_LARGE); `*bytes` receives what
- * it is, which may be less but never below LSC_CHUNK_MIN; NULL without memory. put: gives back `bytes` from `from` on of a
- * chunk of `chunk_bytes`: all of it, or its end, of which nothing was ever written. Both may be called from any thread.
+ * Where chunks come from. get: zeroed memory of about `*bytes` (between LSC_CHUNK_SMALL and LSC_CHUNK_LARGE); `*bytes`
+ * receives what it is, which may be less but never below LSC_CHUNK_MIN; NULL without memory. put: gives back `bytes`
+ * from `from` on of a chunk of `chunk_bytes`: all of it, or its end, of which nothing was ever written. Both may be
+ * called from any thread.
  */
 struct lsc_chunk_source {
   void *(*get)(struct lsc_chunk_source *source, size_t *bytes);
@@ -78,8 +79,8 @@ void lsc_chunk_shrink(struct lsc_chunk_source *source, struct lsc_chunk *chunk, 
 size_t lsc_chunk_next_size(size_t bytes);
 
 /*
- * Anonymous memory for one session: small chunks from shared slabs under a lock, large ones from the operating system in huge pages.
- * All of it is given back together, when the session and every thread's part of it are gone.
+ * Anonymous memory for one session: small chunks from shared slabs under a lock, large ones from the operating system
+ * in huge pages. All of it is given back together, when the session and every thread's part of it are gone.
  */
 struct lsc_chunk_source *lsc_slab_new(void);
 void lsc_slab_hold(struct lsc_chunk_source *slab);

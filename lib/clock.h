@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Two clocks: the raw one that rows hold (the processor's cycle counter where it is invariant, else CLOCK_MONOTONIC), and
- * CLOCK_MONOTONIC in nanoseconds, in which files are written. One list of pairs of both, for the whole process, only ever
- * appended to, makes the map between them: increasing, piecewise linear, the same for every stamp of the process.
+ * Two clocks: the raw one that rows hold (the processor's cycle counter where it is invariant, else CLOCK_MONOTONIC),
+ * and CLOCK_MONOTONIC in nanoseconds, in which files are written. One list of pairs of both, for the whole process,
+ * only ever appended to, makes the map between them: increasing, piecewise linear, the same for every stamp of the
+ * process.
  */
 #ifndef LSC_CLOCK_H
 #define LSC_CLOCK_H
@@ -42,7 +43,8 @@ static inline uint64_t lsc_ticks(void) {
   return (uint64_t)lsc_monotonic_ns();
 }
 
-/* Chooses the clock and takes the first pair; again: takes a pair. Before the first row. LANESCOPE_CLOCK=monotonic forbids the counter. */
+/* Chooses the clock and takes the first pair; again: takes a pair. Before the first row. LANESCOPE_CLOCK=monotonic
+ * forbids the counter. */
 lsc_status lsc_clock_start(void);
 /* Takes a pair if the last one is older than LSC_CLOCK_SPACING_NS. Cheap; for chunk changes. */
 void lsc_clock_touch(void);
@@ -57,7 +59,7 @@ struct lsc_clock_pair {
 struct lsc_clock_map {
   size_t pairs;
   struct lsc_clock_pair *pair; /* strictly increasing in both */
-  uint64_t *slope;             /* [pairs - 1] nanoseconds a tick from each pair to the next, times 2^LSC_CLOCK_SHIFT, rounded up */
+  uint64_t *slope; /* [pairs - 1] nanoseconds a tick from each pair to the next, times 2^LSC_CLOCK_SHIFT, rounded up */
   size_t hint;                 /* the segment of the last stamp */
 };
 #define LSC_CLOCK_SHIFT 56 /* up to 256 ns a tick; the rounding adds less than one ns to a segment below 2^56 ticks */

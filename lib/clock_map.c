@@ -21,8 +21,8 @@ static struct lsc_clock_pair *list;
 static size_t used, capacity;
 static double read_cost_ns;
 
-/* Whether the counter runs at one rate in every power state. Source: Intel SDM 17.17.1, AMD APM 3 E.4.7 (CPUID 80000007H, EDX bit 8);
- * the generic timer of ARMv8 always does. */
+/* Whether the counter runs at one rate in every power state. Source: Intel SDM 17.17.1, AMD APM 3 E.4.7 (CPUID
+ * 80000007H, EDX bit 8); the generic timer of ARMv8 always does. */
 static int counter_is_invariant(void) {
   const char *choice = getenv("LANESCOPE_CLOCK");
   if (choice && strcmp(choice, "monotonic") == 0) return 0;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Collective operations without MPI: two primitives that an implementation gives (over MPI, in one process, simulated), and the
- * trees over them. Every operation takes a deadline on lsc_now_ns's clock and comes back with LSC_TIMEOUT once it has passed;
- * after that the group is not to be used again by this rank, other than by lsc_agree's answers.
+ * Collective operations without MPI: two primitives that an implementation gives (over MPI, in one process, simulated),
+ * and the trees over them. Every operation takes a deadline on lsc_now_ns's clock and comes back with LSC_TIMEOUT once
+ * it has passed; after that the group is not to be used again by this rank, other than by lsc_agree's answers.
  *
  * An operation is called by every rank of the group in the same order, with the same tag.
  */
@@ -14,9 +14,11 @@
 struct lsc_coll {
   int rank, size;
   void *ctx;
-  /* Comes back when `data` may be reused, at the latest at the deadline. Messages of one pair of ranks and one tag keep their order. */
+  /* Comes back when `data` may be reused, at the latest at the deadline. Messages of one pair of ranks and one tag keep
+   * their order. */
   lsc_status (*send)(struct lsc_coll *coll, int to, int tag, const void *data, size_t size, int64_t deadline);
-  /* Replaces the content of `out` by the next message of that rank and tag. Looks at least once, also after the deadline. */
+  /* Replaces the content of `out` by the next message of that rank and tag. Looks at least once, also after the
+   * deadline. */
   lsc_status (*recv)(struct lsc_coll *coll, int from, int tag, struct lsc_buffer *out, int64_t deadline);
   /* The clock of the deadlines; a simulation has its own. */
   int64_t (*now)(struct lsc_coll *coll);
@@ -28,13 +30,15 @@ void lsc_coll_self(struct lsc_coll *coll);
 /* Rank 0's bytes to everybody, in binomial rounds: in on rank 0, out elsewhere. */
 lsc_status lsc_coll_broadcast(struct lsc_coll *coll, int tag, struct lsc_buffer *data, int64_t deadline);
 
-/* Called on rank 0 once a rank, in rank order, with that rank's bytes. Another status than LSC_OK ends the visits and is the result. */
+/* Called on rank 0 once a rank, in rank order, with that rank's bytes. Another status than LSC_OK ends the visits and
+ * is the result. */
 typedef lsc_status (*lsc_visit)(void *ctx, int rank, struct lsc_reader *bytes);
 /* Every rank's bytes to rank 0. */
 lsc_status lsc_coll_gather(struct lsc_coll *coll, int tag, const struct lsc_buffer *mine, lsc_visit visit, void *ctx,
                            int64_t deadline);
 
-/* prefix[i] = sum of values[i] over the ranks below this one; totals[i] = over all ranks. `count` is the same everywhere. */
+/* prefix[i] = sum of values[i] over the ranks below this one; totals[i] = over all ranks. `count` is the same
+ * everywhere. */
 lsc_status lsc_coll_scan(struct lsc_coll *coll, int tag, size_t count, const uint64_t *values, uint64_t *prefix,
                          uint64_t *totals, int64_t deadline);
 
@@ -49,15 +53,18 @@ lsc_status lsc_coll_or(struct lsc_coll *coll, int tag, size_t count, uint64_t *v
  * subtree. Each of them comes back with its status, so that nobody waits in vain for a rank that is there.
  */
 
-/* merge: takes over a child's bytes; children come in rank order. encode: appends the whole subtree's, for the parent. */
+/* merge: takes over a child's bytes; children come in rank order. encode: appends the whole subtree's, for the parent.
+ */
 struct lsc_sweep {
   lsc_status (*merge)(void *ctx, struct lsc_reader *bytes);
   lsc_status (*encode)(void *ctx, struct lsc_buffer *out);
   void *ctx;
 };
 /* From the leaves to rank 0. mine: how this rank fared before. */
-lsc_status lsc_coll_up(struct lsc_coll *coll, int tag, lsc_status mine, const struct lsc_sweep *sweep, int64_t deadline);
-/* lsc_coll_broadcast, and of rank 0's `mine`, which becomes everybody's status. Elsewhere a failed `mine` is returned. */
+lsc_status lsc_coll_up(struct lsc_coll *coll, int tag, lsc_status mine, const struct lsc_sweep *sweep,
+                       int64_t deadline);
+/* lsc_coll_broadcast, and of rank 0's `mine`, which becomes everybody's status. Elsewhere a failed `mine` is returned.
+ */
 lsc_status lsc_coll_down(struct lsc_coll *coll, int tag, lsc_status mine, struct lsc_buffer *data, int64_t deadline);
 
 #endif

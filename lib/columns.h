@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The tables of a file: one list of columns from which the tables in memory, the HDF5 writer, the report and the test of
- * docs/format.md are made. LSC_TABLES: X(TABLE, group). LSC_COLUMNS_<TABLE>: X(COLUMN, dataset, type).
+ * The tables of a file: one list of columns from which the tables in memory, the HDF5 writer, the report and the test
+ * of docs/format.md are made. LSC_TABLES: X(TABLE, group). LSC_COLUMNS_<TABLE>: X(COLUMN, dataset, type).
  */
 #ifndef LSC_COLUMNS_H
 #define LSC_COLUMNS_H

@@ -5,14 +5,15 @@
 #include "streams.h"
 
 /*
- * One cut through what all lanes do, while they go on: which calls are completed and which are open, so that no call is completed of which
- * one that began inside it is missing, or open.
+ * One cut through what all lanes do, while they go on: which calls are completed and which are open, so that no call is
+ * completed of which one that began inside it is missing, or open.
  *
- * The first round looks at the end of every row in hand; `latest` is the latest end that it saw. A call inside a completed one began and
- * ended before that end was stored, at readings no later than it, and whoever saw the end (acquire) sees these too. So the
- * rounds that follow look for rows that began, and ends that were stored, up to `latest` alone, which are finitely many, until one of them
- * finds nothing: by then all that a completed call holds had been visible before that round. A task may have gone on in a thread that is
- * new; so threads are looked for again, too.
+ * The first round looks at the end of every row in hand; `latest` is the latest end that it saw. A call inside a
+ * completed one began and ended before that end was stored, at readings no later than it, and whoever saw the end
+ * (acquire) sees these too. So the rounds that follow look for rows that began, and ends that were stored, up to
+ * `latest` alone, which are finitely many, until one of them finds nothing: by then all that a completed call holds had
+ * been visible before that round. A task may have gone on in a thread that is new; so threads are looked for again,
+ * too.
  */
 
 static lsc_status note_open(struct lsc_stream *stream, struct lsc_row *row) {
@@ -58,7 +59,8 @@ static int look_at_open(struct lsc_stream *stream, uint64_t latest) {
 
 /* The row behind the bound, if it is published. */
 static struct lsc_row *row_behind(struct lsc_stream *stream) {
-  if (!stream->chunk) stream->chunk = stream->bound_chunk = atomic_load_explicit(&stream->track->first, memory_order_acquire);
+  if (!stream->chunk)
+    stream->chunk = stream->bound_chunk = atomic_load_explicit(&stream->track->first, memory_order_acquire);
   struct lsc_chunk *chunk = stream->bound_chunk;
   while (chunk && stream->bound_row == atomic_load_explicit(&chunk->capacity, memory_order_relaxed)) {
     chunk = atomic_load_explicit(&chunk->next, memory_order_acquire);

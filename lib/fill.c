@@ -114,7 +114,8 @@ static const char *api_names(unsigned apis, char *text, size_t size) {
   size_t used = 0;
   text[0] = '\0';
   for (size_t i = 0; i < sizeof api / sizeof *api; i++)
-    if (apis & 1u << api[i].bit) used += (size_t)snprintf(text + used, size - used, "%s%s", used ? "," : "", api[i].name);
+    if (apis & 1u << api[i].bit)
+      used += (size_t)snprintf(text + used, size - used, "%s%s", used ? "," : "", api[i].name);
   return text;
 }
 

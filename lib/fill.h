@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* From a snapshot to what the file holds: one rank's rows of the small tables, and the columns of its events piece by piece. */
+/* From a snapshot to what the file holds: one rank's rows of the small tables, and the columns of its events piece by
+ * piece. */
 #ifndef LSC_FILL_H
 #define LSC_FILL_H
 
@@ -28,8 +29,8 @@ struct lsc_fill {
 lsc_status lsc_fill_names(const struct lsc_snapshot *snapshot, struct lsc_names *names);
 
 /*
- * Fills this rank's rows of every table but /region_table. tables: [LSC_TABLE_COUNT], initialized here; the caller frees them
- * also on failure. LSC_OK, LSC_NO_MEMORY.
+ * Fills this rank's rows of every table but /region_table. tables: [LSC_TABLE_COUNT], initialized here; the caller
+ * frees them also on failure. LSC_OK, LSC_NO_MEMORY.
  */
 lsc_status lsc_fill_tables(const struct lsc_fill *fill, struct lsc_table *tables);
 /* This rank's rows of /rank_region_index alone. LSC_OK, LSC_NO_MEMORY. */
@@ -39,7 +40,8 @@ lsc_status lsc_fill_index(const struct lsc_fill *fill, struct lsc_table *table);
 int lsc_fill_has_event_column(const struct lsc_fill *fill, int column);
 int lsc_fill_has_open_column(const struct lsc_fill *fill, int column);
 
-/* Rows first .. first + count - 1 of this rank's events, in the order of the file, one column into `out` in its file type. */
+/* Rows first .. first + count - 1 of this rank's events, in the order of the file, one column into `out` in its file
+ * type. */
 void lsc_fill_events(const struct lsc_fill *fill, int column, size_t first, size_t count, void *out);
 
 #endif

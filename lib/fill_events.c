@@ -8,7 +8,9 @@ struct piece {
   size_t count;
 };
 
-static const struct lsc_row *row_at(const struct piece *piece, size_t i) { return piece->fill->snapshot->row[piece->event[i]]; }
+static const struct lsc_row *row_at(const struct piece *piece, size_t i) {
+  return piece->fill->snapshot->row[piece->event[i]];
+}
 
 static void fill_times(const struct piece *piece, int column, int64_t *out) {
   struct lsc_clock_map *map = &piece->fill->snapshot->map;

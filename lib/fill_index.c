@@ -16,7 +16,8 @@ static void add_call(struct sums *sums, int64_t start, int64_t end) {
   lsc_stats *stats = &sums->stats;
   int64_t duration = end - start;
   if (sums->count++ == 0) {
-    *stats = (lsc_stats){.minimum = duration, .maximum = duration, .first = duration, .start_minimum = start, .end_maximum = end};
+    *stats = (lsc_stats){
+        .minimum = duration, .maximum = duration, .first = duration, .start_minimum = start, .end_maximum = end};
   }
   if (duration < stats->minimum) stats->minimum = duration;
   if (duration > stats->maximum) stats->maximum = duration;
@@ -30,7 +31,8 @@ static void add_call(struct sums *sums, int64_t start, int64_t end) {
   sums->exclusive += duration;
 }
 
-/* Calls by id, and so those of a region in the order in which they began; a completed call's parent gives its time away. */
+/* Calls by id, and so those of a region in the order in which they began; a completed call's parent gives its time
+ * away. */
 static void add_calls(const struct lsc_fill *fill, struct sums *sums, const uint32_t *span_of) {
   struct lsc_snapshot *s = fill->snapshot;
   size_t open = 0;
@@ -67,7 +69,8 @@ static lsc_status put_region(const struct lsc_fill *fill, struct lsc_table *tabl
   const struct lsc_region_span *span = &fill->snapshot->region[i];
   lsc_status status = lsc_table_put_int(table, LSC_INDEX_REGION_IDS, fill->region_ids[i]);
   if (status == LSC_OK) status = lsc_table_put_int(table, LSC_INDEX_RANKS, fill->rank);
-  if (status == LSC_OK) status = lsc_table_put_int(table, LSC_INDEX_OFFSETS, (int64_t)(fill->event_offset + span->offset));
+  if (status == LSC_OK)
+    status = lsc_table_put_int(table, LSC_INDEX_OFFSETS, (int64_t)(fill->event_offset + span->offset));
   if (status == LSC_OK) status = lsc_table_put_int(table, LSC_INDEX_COUNTS, (int64_t)span->count);
   if (status == LSC_OK) status = put_source(table, span->region);
   if (status == LSC_OK) status = lsc_table_put_int(table, LSC_INDEX_EXCLUSIVE, sums->exclusive);

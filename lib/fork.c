@@ -12,8 +12,8 @@
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static int error;
 
-/* No function of the library holds two of these locks at a time, so any order will do. A slab's lock is not among them: the child
- * never uses a slab of the parent. */
+/* No function of the library holds two of these locks at a time, so any order will do. A slab's lock is not among them:
+ * the child never uses a slab of the parent. */
 static void before(void) {
   lsc_session_lock();
   lsc_region_lock();

@@ -6,7 +6,7 @@
  *
  *   any time            lsc_region*, lsc_now_ns, lsc_strerror, lsc_message, lsc_lane_ids, lsc_version
  *   lsc_session_open    gives a handle; sessions are independent of one another, LSC_MAX_SESSIONS at once
- *   while it is open    lsc_begin, lsc_end, lsc_thread_*, lsc_task_* from any thread, without a lock; lsc_scope_* likewise
+ *   while it is open    lsc_begin, lsc_end, lsc_thread_*, lsc_task_*, lsc_scope_* from any thread, without a lock
  *                       lsc_collect, lsc_write, lsc_save (lanescope_file.h, lanescope_mpi.h), one at a time
  *   lsc_session_close   the handle is dead from here on and is never given out again
  *
@@ -90,8 +90,8 @@ typedef struct lsc_session_options {
 
 /*
  * Opens a session. options: may be NULL.
- * LSC_OK; LSC_INVALID: session is NULL, or options->size is unknown; LSC_BAD_NAME: label; LSC_LIMIT: LSC_MAX_SESSIONS are
- * open; LSC_NO_MEMORY. On failure *session is 0, which is safe to record into.
+ * LSC_OK; LSC_INVALID: session is NULL, or options->size is unknown; LSC_BAD_NAME: label; LSC_LIMIT: LSC_MAX_SESSIONS
+ * are open; LSC_NO_MEMORY. On failure *session is 0, which is safe to record into.
  */
 LSC_API lsc_status lsc_session_open(const lsc_session_options *options, lsc_session *session);
 
@@ -105,8 +105,9 @@ LSC_API lsc_status lsc_session_close(lsc_session session);
 LSC_API int lsc_session_is_open(lsc_session session);
 
 /*
- * The handle of the region of that name, which is made if it is new: any UTF-8 text of at most LSC_MAX_NAME bytes. Constant time,
- * and without a lock for a name that is known. LSC_OK; LSC_INVALID: a NULL; LSC_BAD_NAME; LSC_NO_MEMORY; LSC_LIMIT.
+ * The handle of the region of that name, which is made if it is new: any UTF-8 text of at most LSC_MAX_NAME bytes.
+ * Constant time, and without a lock for a name that is known. LSC_OK; LSC_INVALID: a NULL; LSC_BAD_NAME; LSC_NO_MEMORY;
+ * LSC_LIMIT.
  */
 LSC_API lsc_status lsc_region(const char *name, lsc_region_id *region);
 
@@ -137,7 +138,8 @@ LSC_API lsc_status lsc_begin(lsc_session session, lsc_region_id region);
  */
 LSC_API lsc_status lsc_end(lsc_session session, lsc_region_id region);
 
-/* Names one exact call. Plain value: copy it, hand it to any thread, keep it as long as you like. All zeros names no call. */
+/* Names one exact call. Plain value: copy it, hand it to any thread, keep it as long as you like. All zeros names no
+ * call. */
 typedef struct lsc_token {
   lsc_session session;
   uint64_t generation;
@@ -145,20 +147,21 @@ typedef struct lsc_token {
 } lsc_token;
 
 /*
- * As lsc_begin, for a call whose end may come out of order or on another thread. token: receives its name, or zeros on failure.
- * The statuses of lsc_begin; LSC_INVALID: token is NULL.
+ * As lsc_begin, for a call whose end may come out of order or on another thread. token: receives its name, or zeros on
+ * failure. The statuses of lsc_begin; LSC_INVALID: token is NULL.
  */
 LSC_API lsc_status lsc_scope_begin(lsc_session session, lsc_region_id region, lsc_token *token);
 
 /*
- * Ends that call, from any thread; it stays on the lane that began it. lsc_end on that lane may end it too: whoever comes first does.
- * LSC_OK; LSC_INACTIVE: its session is closed, or the token names none; LSC_STALE: the call was ended before.
+ * Ends that call, from any thread; it stays on the lane that began it. lsc_end on that lane may end it too: whoever
+ * comes first does. LSC_OK; LSC_INACTIVE: its session is closed, or the token names none; LSC_STALE: the call was ended
+ * before.
  */
 LSC_API lsc_status lsc_scope_end(lsc_token token);
 
 /*
- * A task: a lane of its own that runs in steps, on one thread after the other (coroutine, fiber, user-level thread). Calls that begin
- * within a step are the task's. Plain value; all zeros is none.
+ * A task: a lane of its own that runs in steps, on one thread after the other (coroutine, fiber, user-level thread).
+ * Calls that begin within a step are the task's. Plain value; all zeros is none.
  */
 typedef struct lsc_task {
   lsc_session session;
@@ -166,33 +169,36 @@ typedef struct lsc_task {
 } lsc_task;
 
 /*
- * Makes a task of the session. kind: what it is (`fiber`); name: its own; coro_name: the function that it runs, or NULL. Copied.
- * LSC_OK; LSC_INACTIVE; LSC_INVALID: a NULL; LSC_BAD_NAME; LSC_NO_MEMORY; LSC_LIMIT. On failure *task is zero, which is safe to use.
+ * Makes a task of the session. kind: what it is (`fiber`); name: its own; coro_name: the function that it runs, or
+ * NULL. Copied. LSC_OK; LSC_INACTIVE; LSC_INVALID: a NULL; LSC_BAD_NAME; LSC_NO_MEMORY; LSC_LIMIT. On failure *task is
+ * zero, which is safe to use.
  */
-LSC_API lsc_status lsc_task_open(lsc_session session, const char *kind, const char *name, const char *coro_name, lsc_task *task);
+LSC_API lsc_status lsc_task_open(lsc_session session, const char *kind, const char *name, const char *coro_name,
+                                 lsc_task *task);
 
 /*
- * Begins and ends a step of the task on the calling thread. Steps of one task follow one another; on one thread they may nest, innermost
- * left first. The time between two steps counts as suspended. LSC_OK; LSC_INACTIVE; LSC_INVALID: no such task; LSC_TASK_STATE: enter of
- * a task that runs or is finished, leave of one that does not run on this thread; LSC_CROSSED: leave of a step that is not the
- * innermost; LSC_NO_MEMORY.
+ * Begins and ends a step of the task on the calling thread. Steps of one task follow one another; on one thread they
+ * may nest, innermost left first. The time between two steps counts as suspended. LSC_OK; LSC_INACTIVE; LSC_INVALID: no
+ * such task; LSC_TASK_STATE: enter of a task that runs or is finished, leave of one that does not run on this thread;
+ * LSC_CROSSED: leave of a step that is not the innermost; LSC_NO_MEMORY.
  */
 LSC_API lsc_status lsc_task_enter(lsc_task task);
 LSC_API lsc_status lsc_task_leave(lsc_task task);
 
-/* Says that the task is over; the first time counts. A step that runs may still be left. LSC_OK (also again); LSC_INACTIVE; LSC_INVALID. */
+/* Says that the task is over; the first time counts. A step that runs may still be left. LSC_OK (also again);
+ * LSC_INACTIVE; LSC_INVALID. */
 LSC_API lsc_status lsc_task_finish(lsc_task task);
 
 /*
- * Registers the calling thread now, without a call. Otherwise its first call does. LSC_OK (also if it was registered before);
- * LSC_INACTIVE; LSC_NO_MEMORY.
+ * Registers the calling thread now, without a call. Otherwise its first call does. LSC_OK (also if it was registered
+ * before); LSC_INACTIVE; LSC_NO_MEMORY.
  */
 LSC_API lsc_status lsc_thread_register(lsc_session session);
 
 /*
- * Names the calling thread in this session's thread table, and registers it. Otherwise it has the name that the operating
- * system knows, as of its end or of the collect. ident: the number by which the caller's language knows it. daemon: 0 or 1.
- * LSC_OK; LSC_INACTIVE; LSC_INVALID: name is NULL; LSC_BAD_NAME; LSC_NO_MEMORY.
+ * Names the calling thread in this session's thread table, and registers it. Otherwise it has the name that the
+ * operating system knows, as of its end or of the collect. ident: the number by which the caller's language knows it.
+ * daemon: 0 or 1. LSC_OK; LSC_INACTIVE; LSC_INVALID: name is NULL; LSC_BAD_NAME; LSC_NO_MEMORY.
  */
 LSC_API lsc_status lsc_thread_describe(lsc_session session, const char *name, int64_t ident, int daemon);
 

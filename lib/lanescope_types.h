@@ -25,7 +25,8 @@ typedef struct lsc_stats {
   double mean, m2; /* m2: sum of squared deviations from the mean */
 } lsc_stats;
 
-/* One column: `rows` values at `data`, or for LSC_STR the bytes of row i at text + offsets[i] .. text + offsets[i + 1]. */
+/* One column: `rows` values at `data`, or for LSC_STR the bytes of row i at text + offsets[i] .. text + offsets[i + 1].
+ */
 typedef struct lsc_column_view {
   lsc_type type;
   size_t rows;

@@ -48,8 +48,8 @@ static lsc_status reach_level(struct lsc_levels *levels, uint32_t depth) {
 }
 
 /*
- * The innermost earlier call on the stack of the row that was open for all of it: the last one begun at the depth below, unless that
- * was ended from elsewhere before this call was.
+ * The innermost earlier call on the stack of the row that was open for all of it: the last one begun at the depth
+ * below, unless that was ended from elsewhere before this call was.
  */
 static uint32_t parent_of(const struct lsc_levels *levels, uint32_t depth, uint64_t end) {
   while (depth-- > 0) {
@@ -107,7 +107,8 @@ static lsc_status allocate(struct lsc_snapshot *s, const struct lsc_streams *str
   size_t calls = 0;
   for (size_t i = 0; i < streams->count; i++) calls += lsc_stream_rows(&streams->stream[i]);
   if (calls >= LSC_NO_CALL)
-    return lsc_fail(LSC_LIMIT, "%zu calls were recorded since the last collect; collect before there are %u", calls, LSC_NO_CALL);
+    return lsc_fail(LSC_LIMIT, "%zu calls were recorded since the last collect; collect before there are %u", calls,
+                    LSC_NO_CALL);
   s->row = malloc((calls + 1) * sizeof *s->row);
   s->parent = malloc((calls + 1) * sizeof *s->parent);
   return s->row && s->parent ? LSC_OK : lsc_fail(LSC_NO_MEMORY, "no memory to order %zu calls", calls);
@@ -159,7 +160,8 @@ static int by_number(const void *a, const void *b) {
   return (x > y) - (x < y);
 }
 
-/* Calls that began in one nanosecond are numbered by depth. Their parents were found before, in the order of the stack. */
+/* Calls that began in one nanosecond are numbered by depth. Their parents were found before, in the order of the stack.
+ */
 static lsc_status order_ties(struct lsc_snapshot *s) {
   uint32_t *place = NULL;
   int moved = 0;
@@ -212,12 +214,14 @@ static uint32_t highest_region(const struct lsc_snapshot *s) {
   return highest;
 }
 
-/* A counting sort by region, which keeps the order of the calls. offset[r]: where region r begins; while filling, its next place. */
+/* A counting sort by region, which keeps the order of the calls. offset[r]: where region r begins; while filling, its
+ * next place. */
 lsc_status lsc_order_events(struct lsc_snapshot *s) {
   uint32_t regions = highest_region(s) + 1;
   uint64_t *offset = calloc((size_t)regions + 2, sizeof *offset);
   s->event = malloc((s->completed + 1) * sizeof *s->event);
-  lsc_status status = offset && s->event ? LSC_OK : lsc_fail(LSC_NO_MEMORY, "no memory to order %zu calls", s->completed);
+  lsc_status status =
+      offset && s->event ? LSC_OK : lsc_fail(LSC_NO_MEMORY, "no memory to order %zu calls", s->completed);
   if (status == LSC_OK) {
     size_t open = 0;
     for (uint32_t call = 0; call < s->calls; call++)

@@ -6,8 +6,8 @@
 #include "snapshot.h"
 #include "streams.h"
 
-/* Merges the streams by start into s->row, with s->parent, s->open_call and the counts; then orders calls of one nanosecond by depth.
- * LSC_OK, LSC_NO_MEMORY, LSC_LIMIT. */
+/* Merges the streams by start into s->row, with s->parent, s->open_call and the counts; then orders calls of one
+ * nanosecond by depth. LSC_OK, LSC_NO_MEMORY, LSC_LIMIT. */
 lsc_status lsc_order_calls(struct lsc_snapshot *s, struct lsc_streams *streams);
 /* s->event and s->region. LSC_OK, LSC_NO_MEMORY. */
 lsc_status lsc_order_events(struct lsc_snapshot *s);

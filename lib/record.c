@@ -3,7 +3,8 @@
 
 #include "scope.h"
 
-/* Without memory for the call it is counted, and the stack is set aside until its end has come, so that no other call takes that end. */
+/* Without memory for the call it is counted, and the stack is set aside until its end has come, so that no other call
+ * takes that end. */
 static lsc_status drop_call(struct lsc_track *track) {
   struct lsc_stack *stack = track->stack;
   uint64_t dropped = atomic_load_explicit(&track->dropped, memory_order_relaxed);
@@ -16,7 +17,8 @@ static lsc_status drop_call(struct lsc_track *track) {
   return LSC_NO_MEMORY;
 }
 
-lsc_status lsc_begin_slowly(lsc_session session, lsc_api api, lsc_region_id region, struct lsc_track **found, struct lsc_row **row) {
+lsc_status lsc_begin_slowly(lsc_session session, lsc_api api, lsc_region_id region, struct lsc_track **found,
+                            struct lsc_row **row) {
   if ((unsigned)api > LSC_API_FORTRAN_THREADS || region >= lsc_region_count()) return LSC_INVALID;
   lsc_status status = lsc_thread_enter(session, api, found);
   if (status != LSC_OK) return status;

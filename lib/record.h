@@ -11,7 +11,9 @@
 #include "thread.h"
 
 /* The column `apis` has three values; the fourth API differs from the third in its lane alone. */
-static inline uint32_t lsc_stored_api(lsc_api api) { return api == LSC_API_FORTRAN_THREADS ? LSC_API_FORTRAN : (uint32_t)api; }
+static inline uint32_t lsc_stored_api(lsc_api api) {
+  return api == LSC_API_FORTRAN_THREADS ? LSC_API_FORTRAN : (uint32_t)api;
+}
 
 /* Removes calls on top of the stack that were ended by token. scope.c */
 void lsc_drop_ended(struct lsc_stack *stack);
@@ -48,6 +50,7 @@ static inline int lsc_has_room(const struct lsc_track *track, const struct lsc_s
  * The slow beginning of a call: finds or registers the track and makes room. row: receives the call.
  * The statuses of lsc_begin.
  */
-lsc_status lsc_begin_slowly(lsc_session session, lsc_api api, lsc_region_id region, struct lsc_track **track, struct lsc_row **row);
+lsc_status lsc_begin_slowly(lsc_session session, lsc_api api, lsc_region_id region, struct lsc_track **track,
+                            struct lsc_row **row);
 
 #endif

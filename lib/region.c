@@ -11,9 +11,9 @@
 #include "test_point.h"
 
 /*
- * A hash table of all regions that readers walk without a lock: an entry is complete before its pointer is stored, buckets are
- * chains that grow at their head, and a larger table replaces the old one, which stays since somebody may be walking it. Additions
- * take the lock.
+ * A hash table of all regions that readers walk without a lock: an entry is complete before its pointer is stored,
+ * buckets are chains that grow at their head, and a larger table replaces the old one, which stays since somebody may
+ * be walking it. Additions take the lock.
  */
 struct entry {
   struct entry *next; /* in its chain of one table; a larger table has links of its own */
@@ -55,7 +55,8 @@ static size_t utf8_length(const unsigned char *p, size_t left) {
   if (!n || n > left) return 0;
   for (size_t i = 1; i < n; i++)
     if ((p[i] & 0xC0) != 0x80) return 0;
-  if ((*p == 0xE0 && p[1] < 0xA0) || (*p == 0xED && p[1] > 0x9F) || (*p == 0xF0 && p[1] < 0x90) || (*p == 0xF4 && p[1] > 0x8F))
+  if ((*p == 0xE0 && p[1] < 0xA0) || (*p == 0xED && p[1] > 0x9F) || (*p == 0xF0 && p[1] < 0x90) ||
+      (*p == 0xF4 && p[1] > 0x8F))
     return 0;
   return n;
 }
@@ -74,7 +75,8 @@ static struct lsc_region_record *find(const char *name, size_t length, uint32_t 
   if (!now) return NULL;
   struct entry *entry = atomic_load_explicit(&now->bucket[hash & now->mask], memory_order_acquire);
   for (; entry; entry = entry->next)
-    if (entry->record->hash == hash && entry->record->name_length == length && !memcmp(entry->record->name, name, length))
+    if (entry->record->hash == hash && entry->record->name_length == length &&
+        !memcmp(entry->record->name, name, length))
       return entry->record;
   return NULL;
 }
@@ -167,22 +169,26 @@ static lsc_status set_fields(struct lsc_region_record *record, const lsc_region_
 
 static lsc_status check_text(const char *what, const char *text, size_t length) {
   if (!text || lsc_name_is_valid(text, length)) return LSC_OK;
-  return lsc_fail(LSC_BAD_NAME, "a region's %s of %zu bytes is not valid UTF-8 without NUL of at most %d bytes", what, length,
-                  LSC_MAX_NAME);
+  return lsc_fail(LSC_BAD_NAME, "a region's %s of %zu bytes is not valid UTF-8 without NUL of at most %d bytes", what,
+                  length, LSC_MAX_NAME);
 }
 
 static lsc_status check_info(const lsc_region_info *info, size_t length) {
   lsc_status status = check_text("name", info->name, length);
-  if (status == LSC_OK && info->source_file) status = check_text("source_file", info->source_file, strlen(info->source_file));
-  if (status == LSC_OK && info->source_text) status = check_text("source_text", info->source_text, strlen(info->source_text));
+  if (status == LSC_OK && info->source_file)
+    status = check_text("source_file", info->source_file, strlen(info->source_file));
+  if (status == LSC_OK && info->source_text)
+    status = check_text("source_text", info->source_text, strlen(info->source_text));
   if (status == LSC_OK && info->tags) status = check_text("tags", info->tags, strlen(info->tags));
   return status;
 }
 
 lsc_status lsc_region_define(const lsc_region_info *info, lsc_region_id *region) {
-  if (!info || !region || !info->name) return lsc_fail(LSC_INVALID, "a region needs a name and a place for its handle; one is NULL");
+  if (!info || !region || !info->name)
+    return lsc_fail(LSC_INVALID, "a region needs a name and a place for its handle; one is NULL");
   if (info->size != sizeof *info)
-    return lsc_fail(LSC_INVALID, "lsc_region_info.size is %zu; this library knows %zu: set it to sizeof", info->size, sizeof *info);
+    return lsc_fail(LSC_INVALID, "lsc_region_info.size is %zu; this library knows %zu: set it to sizeof", info->size,
+                    sizeof *info);
   size_t length = info->name_length == (size_t)-1 ? strlen(info->name) : info->name_length;
   lsc_status status = check_info(info, length);
   if (status != LSC_OK) return status;
@@ -198,14 +204,16 @@ lsc_status lsc_region_define(const lsc_region_info *info, lsc_region_id *region)
 }
 
 lsc_status lsc_region(const char *name, lsc_region_id *region) {
-  if (!name || !region) return lsc_fail(LSC_INVALID, "lsc_region: a region needs a name and a place for its handle; one is NULL");
+  if (!name || !region)
+    return lsc_fail(LSC_INVALID, "lsc_region: a region needs a name and a place for its handle; one is NULL");
   size_t length = strlen(name);
   struct lsc_region_record *known = length > LSC_MAX_NAME ? NULL : find(name, length, hash_of(name, length));
   if (known) {
     *region = known->id;
     return LSC_OK;
   }
-  return lsc_region_define(&(lsc_region_info){.size = sizeof(lsc_region_info), .name = name, .name_length = length}, region);
+  return lsc_region_define(&(lsc_region_info){.size = sizeof(lsc_region_info), .name = name, .name_length = length},
+                           region);
 }
 
 struct lsc_region_view lsc_region_get(lsc_region_id region) {

@@ -18,22 +18,24 @@ static slot *ensure_segment(struct lsc_registry *registry, unsigned k) {
   if (present) return present;
   slot *fresh = calloc((size_t)LSC_REGISTRY_FIRST << k, sizeof *fresh);
   if (!fresh) return NULL;
-  if (atomic_compare_exchange_strong_explicit(&registry->segment[k], &present, fresh, memory_order_acq_rel, memory_order_acquire))
+  if (atomic_compare_exchange_strong_explicit(&registry->segment[k], &present, fresh, memory_order_acq_rel,
+                                              memory_order_acquire))
     return fresh;
   free(fresh);
   return present;
 }
 
 /*
- * The segment is made sure of before its index is taken, so that an index once taken is always published and a reader never waits
- * for a slot that will stay empty. The count orders nothing (relaxed): readers go by the slots.
+ * The segment is made sure of before its index is taken, so that an index once taken is always published and a reader
+ * never waits for a slot that will stay empty. The count orders nothing (relaxed): readers go by the slots.
  */
 lsc_status lsc_registry_take(struct lsc_registry *registry, uint32_t *index) {
   uint32_t next = atomic_load_explicit(&registry->count, memory_order_relaxed), offset;
   do {
     if (next >= UINT32_MAX - LSC_REGISTRY_FIRST) return LSC_LIMIT;
     if (!ensure_segment(registry, segment_of(next, &offset))) return LSC_NO_MEMORY;
-  } while (!atomic_compare_exchange_weak_explicit(&registry->count, &next, next + 1, memory_order_relaxed, memory_order_relaxed));
+  } while (!atomic_compare_exchange_weak_explicit(&registry->count, &next, next + 1, memory_order_relaxed,
+                                                  memory_order_relaxed));
   *index = next;
   return LSC_OK;
 }
@@ -55,5 +57,6 @@ uint32_t lsc_registry_count(struct lsc_registry *registry) {
 }
 
 void lsc_registry_free(struct lsc_registry *registry) {
-  for (unsigned k = 0; k < LSC_REGISTRY_SEGMENTS; k++) free((void *)atomic_load_explicit(&registry->segment[k], memory_order_relaxed));
+  for (unsigned k = 0; k < LSC_REGISTRY_SEGMENTS; k++)
+    free((void *)atomic_load_explicit(&registry->segment[k], memory_order_relaxed));
 }

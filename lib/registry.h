@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A list of pointers that only grows and never moves: dense indices, no lock, no cap below 2^32 - 64. All zeros is an empty one.
- * Any number of threads may add and read at the same time.
+ * A list of pointers that only grows and never moves: dense indices, no lock, no cap below 2^32 - 64. All zeros is an
+ * empty one. Any number of threads may add and read at the same time.
  */
 #ifndef LSC_REGISTRY_H
 #define LSC_REGISTRY_H
@@ -16,7 +16,8 @@
 
 struct lsc_registry {
   _Atomic uint32_t count;                                         /* indices given out */
-  _Atomic(_Atomic(void *) *) segment[LSC_REGISTRY_SEGMENTS]; /* release by who installs it; acquire by who looks inside */
+  _Atomic(_Atomic(void *) *)
+      segment[LSC_REGISTRY_SEGMENTS]; /* release by who installs it; acquire by who looks inside */
 };
 
 /* Gives the next index; its slot is empty until it is published. LSC_OK, LSC_NO_MEMORY, LSC_LIMIT. */

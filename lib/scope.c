@@ -23,7 +23,8 @@ void lsc_drop_ended(struct lsc_stack *stack) {
 
 /* state: as last seen, with the call open. 1 for the one who ends it. */
 static int claim(struct lsc_token_slot *slot, uint64_t state) {
-  return atomic_compare_exchange_strong_explicit(&slot->state, &state, state - 1, memory_order_acq_rel, memory_order_relaxed);
+  return atomic_compare_exchange_strong_explicit(&slot->state, &state, state - 1, memory_order_acq_rel,
+                                                 memory_order_relaxed);
 }
 
 static void end_row(struct lsc_row *row, struct lsc_task_record *task, uint64_t now) {
@@ -66,7 +67,8 @@ static int add_spares(struct lsc_session_state *state, struct lsc_stack *stack) 
   return stack->spare != NULL;
 }
 
-static void hand_out(struct lsc_stack *stack, struct lsc_track *track, struct lsc_row *row, lsc_session session, lsc_token *token) {
+static void hand_out(struct lsc_stack *stack, struct lsc_track *track, struct lsc_row *row, lsc_session session,
+                     lsc_token *token) {
   struct lsc_token_slot *slot = stack->spare;
   stack->spare = slot->next_spare;
   stack->held[stack->held_count++] = (struct lsc_held){slot, stack->depth - 1, lsc_row_region(row)};
@@ -77,7 +79,8 @@ static void hand_out(struct lsc_stack *stack, struct lsc_track *track, struct ls
   *token = (lsc_token){session, state >> 1, slot->place};
 }
 
-static lsc_status begin_held(struct lsc_session_state *state, struct lsc_track *track, lsc_api api, lsc_region_id region, lsc_token *token) {
+static lsc_status begin_held(struct lsc_session_state *state, struct lsc_track *track, lsc_api api,
+                             lsc_region_id region, lsc_token *token) {
   struct lsc_row *row;
   struct lsc_stack *stack = track->stack;
   lsc_drop_closed(stack);
@@ -106,11 +109,12 @@ lsc_status lsc_scope_begin(lsc_session session, lsc_region_id region, lsc_token 
 }
 
 /*
- * The row is read before the slot is claimed: if the slot was used again in between, the claim fails. A claimed row is open until its end is
- * stored, so its chunk stays, and the session is pinned.
+ * The row is read before the slot is claimed: if the slot was used again in between, the claim fails. A claimed row is
+ * open until its end is stored, so its chunk stays, and the session is pinned.
  */
 static lsc_status end_by_token(struct lsc_session_state *session, lsc_token token, uint64_t now) {
-  struct lsc_token_slot *slot = token.place < lsc_registry_count(&session->tokens) ? lsc_registry_get(&session->tokens, token.place) : NULL;
+  struct lsc_token_slot *slot =
+      token.place < lsc_registry_count(&session->tokens) ? lsc_registry_get(&session->tokens, token.place) : NULL;
   uint64_t state = token.generation * 2 + 1;
   if (!slot || atomic_load_explicit(&slot->state, memory_order_acquire) != state) return LSC_STALE;
   struct lsc_row *row = atomic_load_explicit(&slot->row, memory_order_relaxed);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Calls that were handed out as tokens. A slot stands for one such call at a time: it belongs to the stack that opened the call, and is used
- * again only after that stack has dropped the frame. Its memory lives as long as the session's chunks.
+ * Calls that were handed out as tokens. A slot stands for one such call at a time: it belongs to the stack that opened
+ * the call, and is used again only after that stack has dropped the frame. Its memory lives as long as the session's
+ * chunks.
  */
 #ifndef LSC_SCOPE_H
 #define LSC_SCOPE_H
@@ -10,8 +11,9 @@
 
 struct lsc_token_slot {
   /*
-   * generation * 2, + 1 while the call is open. Release by the opener: publishes row and task. Whoever ends the call takes the 1 away by
-   * compare-and-swap (acquire, release), and alone writes the row's end then. Acquire by the opener: the slot is its own again.
+   * generation * 2, + 1 while the call is open. Release by the opener: publishes row and task. Whoever ends the call
+   * takes the 1 away by compare-and-swap (acquire, release), and alone writes the row's end then. Acquire by the
+   * opener: the slot is its own again.
    */
   _Atomic uint64_t state;
   _Atomic(struct lsc_row *) row;

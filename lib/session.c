@@ -18,8 +18,8 @@
 
 LSC_HIDDEN _Atomic uint64_t lsc_open_handle[LSC_SLOTS] = {LSC_NO_HANDLE(0)};
 
-/* What a pin leads to. pins: sequentially consistent together with the handle, since a pin writes one and reads the other and a close
- * does the reverse: one of them sees the other. */
+/* What a pin leads to. pins: sequentially consistent together with the handle, since a pin writes one and reads the
+ * other and a close does the reverse: one of them sees the other. */
 static struct {
   _Atomic uint32_t pins;
   struct lsc_session_state *state;
@@ -41,8 +41,8 @@ void lsc_session_unpin(lsc_session session) { atomic_fetch_sub(&slots[lsc_slot_o
 static lsc_status check_options(const lsc_session_options *options) {
   if (!options) return LSC_OK;
   if (options->size != sizeof *options)
-    return lsc_fail(LSC_INVALID, "lsc_session_options.size is %zu; this library knows %zu: set it to sizeof", options->size,
-                    sizeof *options);
+    return lsc_fail(LSC_INVALID, "lsc_session_options.size is %zu; this library knows %zu: set it to sizeof",
+                    options->size, sizeof *options);
   if (options->label && !lsc_name_is_valid(options->label, strlen(options->label)))
     return lsc_fail(LSC_BAD_NAME, "the label is not valid UTF-8 of at most %d bytes", LSC_MAX_NAME);
   return LSC_OK;
@@ -92,7 +92,8 @@ static struct lsc_session_state *new_state(const lsc_session_options *options) {
   return state;
 }
 
-/* Puts the session into the lowest free slot. 0 if there is none. The store of the handle publishes the state to pins. */
+/* Puts the session into the lowest free slot. 0 if there is none. The store of the handle publishes the state to pins.
+ */
 static lsc_session place(struct lsc_session_state *state) {
   lsc_session session = 0;
   pthread_mutex_lock(&lock);
@@ -126,14 +127,18 @@ int lsc_session_is_open(lsc_session session) { return lsc_handle_is_open(session
 
 lsc_status lsc_session_collect(lsc_session session, struct lsc_session_state **state) {
   *state = lsc_session_pin(session);
-  if (!*state) return lsc_fail(LSC_INACTIVE, "session %#llx is not open: it was closed, or never opened", (unsigned long long)session);
+  if (!*state)
+    return lsc_fail(LSC_INACTIVE, "session %#llx is not open: it was closed, or never opened",
+                    (unsigned long long)session);
   int busy = atomic_exchange_explicit(&(*state)->collecting, 1, memory_order_acquire);
   lsc_session_unpin(session);
   if (busy) return lsc_fail(LSC_BUSY, "the session is being collected or closed by another thread; wait for it");
   return LSC_OK;
 }
 
-void lsc_session_collected(struct lsc_session_state *state) { atomic_store_explicit(&state->collecting, 0, memory_order_release); }
+void lsc_session_collected(struct lsc_session_state *state) {
+  atomic_store_explicit(&state->collecting, 0, memory_order_release);
+}
 
 lsc_status lsc_session_close(lsc_session session) {
   struct lsc_session_state *state;

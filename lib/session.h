@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The sessions of the process, by slot. A handle is generation << 8 | slot << 2; the two lowest bits are free for an API.
+ * The sessions of the process, by slot. A handle is generation << 8 | slot << 2; the two lowest bits are free for an
+ * API.
  *
- * What may run at the same time: any number of pins and unpins, one open or close, one collector a session. A close takes the handle
- * out of the slot and then waits until nobody has the session pinned, so a pinned session stays.
+ * What may run at the same time: any number of pins and unpins, one open or close, one collector a session. A close
+ * takes the handle out of the slot and then waits until nobody has the session pinned, so a pinned session stays.
  */
 #ifndef LSC_SESSION_H
 #define LSC_SESSION_H
@@ -29,15 +30,16 @@ struct lsc_session_state {
   struct lsc_chunk_source *source;
   char *label; /* or NULL */
   int64_t open_ns, open_unix_ns;
-  _Atomic int collecting; /* acquire by who becomes the collector, release when it is done: passes the collector's fields on */
+  _Atomic int
+      collecting; /* acquire by who becomes the collector, release when it is done: passes the collector's fields on */
   /* The collector's. */
   char **paths;
   size_t path_count;
 };
 
 /*
- * Handles of the open sessions by slot, LSC_NO_HANDLE elsewhere. Relaxed on the hot path, where it only tells whether to record:
- * what it leads to is the thread's own.
+ * Handles of the open sessions by slot, LSC_NO_HANDLE elsewhere. Relaxed on the hot path, where it only tells whether
+ * to record: what it leads to is the thread's own.
  */
 extern LSC_HIDDEN _Atomic uint64_t lsc_open_handle[LSC_SLOTS];
 

@@ -10,8 +10,9 @@
 #define MAX_CELLS (LSC_CHUNK_SHARED / LSC_CHUNK_CELL)
 
 /*
- * A free run of cells. A snapshot may still look at the link as at the start of a row (lsc_chunk_shrink). So it is stored with release:
- * pairs with the snapshot's acquire of a start, which then sees the capacity that was stored before the run was given back.
+ * A free run of cells. A snapshot may still look at the link as at the start of a row (lsc_chunk_shrink). So it is
+ * stored with release: pairs with the snapshot's acquire of a start, which then sees the capacity that was stored
+ * before the run was given back.
  */
 struct run {
   _Atomic(struct run *) next;
@@ -23,7 +24,7 @@ struct block {
 
 struct slab {
   struct lsc_chunk_source source; /* first: the source is the slab */
-  _Atomic uint32_t holds;         /* release on the way down, acquire by the last: its free comes after everybody's use */
+  _Atomic uint32_t holds; /* release on the way down, acquire by the last: its free comes after everybody's use */
   pthread_mutex_t lock;
   /* Under the lock. */
   struct run *free_runs[MAX_CELLS + 1]; /* by cells */
@@ -95,7 +96,8 @@ static void *get_middle(size_t bytes) {
   return memory;
 }
 
-/* Aligned to its size, so that the kernel can back it by one huge page: first touches cost a fraction of small pages'. */
+/* Aligned to its size, so that the kernel can back it by one huge page: first touches cost a fraction of small pages'.
+ */
 static void *get_large(void) {
   size_t wanted = LSC_CHUNK_LARGE;
   unsigned char *memory = mmap(NULL, 2 * wanted, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

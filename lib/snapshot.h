@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What a session has recorded since the last commit, put in order: every completed call once, and the calls that are open now.
- * Rows are not copied: they stay in their chunks until the commit. One snapshot of a session at a time.
+ * What a session has recorded since the last commit, put in order: every completed call once, and the calls that are
+ * open now. Rows are not copied: they stay in their chunks until the commit. One snapshot of a session at a time.
  */
 #ifndef LSC_SNAPSHOT_H
 #define LSC_SNAPSHOT_H
@@ -42,7 +42,8 @@ struct lsc_lane_info {
   int64_t busy_ns;           /* covered by at least one completed call */
 };
 
-/* The completed calls of one region: event[offset .. offset + count - 1]. Only regions that have some, by ascending id. */
+/* The completed calls of one region: event[offset .. offset + count - 1]. Only regions that have some, by ascending id.
+ */
 struct lsc_region_span {
   uint32_t region;
   uint64_t offset, count;
@@ -84,8 +85,9 @@ struct lsc_snapshot {
 };
 
 /*
- * Takes a snapshot and keeps the session for this thread until the commit or the drop. Other threads may go on recording: it is one cut
- * through what they do. LSC_OK; LSC_INACTIVE; LSC_BUSY; LSC_NO_MEMORY; LSC_LIMIT: more than 2^32 - 2 calls. On failure there is nothing to drop.
+ * Takes a snapshot and keeps the session for this thread until the commit or the drop. Other threads may go on
+ * recording: it is one cut through what they do. LSC_OK; LSC_INACTIVE; LSC_BUSY; LSC_NO_MEMORY; LSC_LIMIT: more than
+ * 2^32 - 2 calls. On failure there is nothing to drop.
  */
 lsc_status lsc_snapshot_take(lsc_session session, struct lsc_snapshot *snapshot);
 /* The completed calls are reported and never come again; frees the snapshot. */

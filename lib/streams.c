@@ -8,7 +8,9 @@
 #include "message.h"
 #include "test_point.h"
 
-static uint32_t capacity_of(struct lsc_chunk *chunk) { return atomic_load_explicit(&chunk->capacity, memory_order_relaxed); }
+static uint32_t capacity_of(struct lsc_chunk *chunk) {
+  return atomic_load_explicit(&chunk->capacity, memory_order_relaxed);
+}
 
 /* Published rows of a chunk from `from` on: they are a prefix, since one owner publishes them in order. */
 static uint32_t published_rows(struct lsc_chunk *chunk, uint32_t from) {
@@ -35,7 +37,8 @@ static void open_stream(struct lsc_stream *stream, struct lsc_track *track) {
   stream->chunk = track->cursor_chunk ? track->cursor_chunk : atomic_load_explicit(&track->first, memory_order_acquire);
   stream->row = track->cursor_row;
   uint32_t from = track->cursor_row;
-  for (struct lsc_chunk *chunk = stream->chunk; chunk; chunk = atomic_load_explicit(&chunk->next, memory_order_acquire)) {
+  for (struct lsc_chunk *chunk = stream->chunk; chunk;
+       chunk = atomic_load_explicit(&chunk->next, memory_order_acquire)) {
     stream->left += published_rows(chunk, from) - from;
     from = 0;
   }
@@ -51,8 +54,8 @@ static size_t open_all(struct lsc_registry *registry, uint32_t count, struct lsc
 }
 
 /*
- * Counted after the rows were bounded: a row's task was registered before it, and is among them. One that was counted is published within a
- * few instructions of its thread.
+ * Counted after the rows were bounded: a row's task was registered before it, and is among them. One that was counted
+ * is published within a few instructions of its thread.
  */
 static lsc_status open_tasks(struct lsc_streams *streams) {
   struct lsc_registry *tasks = &streams->state->tasks;
@@ -60,7 +63,8 @@ static lsc_status open_tasks(struct lsc_streams *streams) {
   for (uint32_t i = 0; i < streams->tasks; i++)
     while (!lsc_registry_get(tasks, i)) sched_yield();
   streams->task_levels = calloc((size_t)streams->tasks + 1, sizeof *streams->task_levels);
-  return streams->task_levels ? LSC_OK : lsc_fail(LSC_NO_MEMORY, "no memory for a snapshot of %u tasks", streams->tasks);
+  return streams->task_levels ? LSC_OK
+                              : lsc_fail(LSC_NO_MEMORY, "no memory for a snapshot of %u tasks", streams->tasks);
 }
 
 lsc_status lsc_streams_widen(struct lsc_streams *streams) {
@@ -69,7 +73,8 @@ lsc_status lsc_streams_widen(struct lsc_streams *streams) {
     struct lsc_stream *larger = realloc(streams->stream, (streams->count + 1) * sizeof *larger);
     if (!larger) return lsc_fail(LSC_NO_MEMORY, "no memory for a snapshot of %zu threads", streams->count + 1);
     streams->stream = larger;
-    memmove(&larger[streams->threads + 1], &larger[streams->threads], (streams->count - streams->threads) * sizeof *larger);
+    memmove(&larger[streams->threads + 1], &larger[streams->threads],
+            (streams->count - streams->threads) * sizeof *larger);
     init_stream(&larger[streams->threads++], track);
     streams->count++;
   }
@@ -81,7 +86,8 @@ lsc_status lsc_streams_open(struct lsc_session_state *state, struct lsc_streams 
   memset(streams, 0, sizeof *streams);
   streams->state = state;
   streams->stream = calloc((size_t)threads + unknown + 1, sizeof *streams->stream);
-  if (!streams->stream) return lsc_fail(LSC_NO_MEMORY, "no memory for a snapshot of %zu threads", (size_t)threads + unknown);
+  if (!streams->stream)
+    return lsc_fail(LSC_NO_MEMORY, "no memory for a snapshot of %zu threads", (size_t)threads + unknown);
   streams->threads = (uint32_t)open_all(&state->threads, threads, streams->stream);
   streams->count = streams->threads + open_all(&state->unknown, unknown, streams->stream + streams->threads);
   LSC_TEST_POINT("rows counted");
@@ -131,7 +137,8 @@ uint64_t lsc_stream_end(struct lsc_stream *stream) {
 }
 
 static int holds_row(const struct lsc_chunk *chunk, const struct lsc_row *row) {
-  return (const unsigned char *)row > (const unsigned char *)chunk && (const unsigned char *)row < (const unsigned char *)chunk + chunk->bytes;
+  return (const unsigned char *)row > (const unsigned char *)chunk &&
+         (const unsigned char *)row < (const unsigned char *)chunk + chunk->bytes;
 }
 
 static int holds_open_row(const struct lsc_stream *stream, const struct lsc_chunk *chunk) {
@@ -141,8 +148,9 @@ static int holds_open_row(const struct lsc_stream *stream, const struct lsc_chun
 }
 
 /*
- * Chunks before the cursor's are the collector's: their owner has moved on (`next`), and each of their rows has its end, after
- * which nobody touches it. Those with an open row stay in the list, in front of the cursor's chunk, until a later commit.
+ * Chunks before the cursor's are the collector's: their owner has moved on (`next`), and each of their rows has its
+ * end, after which nobody touches it. Those with an open row stay in the list, in front of the cursor's chunk, until a
+ * later commit.
  */
 static void free_reported_chunks(struct lsc_stream *stream) {
   struct lsc_track *track = stream->track;

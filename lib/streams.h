@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The rows that a snapshot takes from one track, one after the other in the order in which they began, and where the next snapshot
- * goes on. Used by the collector alone, while the owners go on recording: what is published later than lsc_streams_open is left for next time.
+ * The rows that a snapshot takes from one track, one after the other in the order in which they began, and where the
+ * next snapshot goes on. Used by the collector alone, while the owners go on recording: what is published later than
+ * lsc_streams_open is left for next time.
  */
 #ifndef LSC_STREAMS_H
 #define LSC_STREAMS_H
@@ -33,7 +34,8 @@ struct lsc_stream {
   /* The row behind the last of them. */
   struct lsc_chunk *bound_chunk;
   uint32_t bound_row;
-  /* The calls that count as open, in order, and what the track has lost and spent so far: the commit carries them on. */
+  /* The calls that count as open, in order, and what the track has lost and spent so far: the commit carries them on.
+   */
   struct lsc_row **open;
   size_t open_count, open_capacity, open_next;
   uint64_t dropped, slow_ticks;
@@ -59,10 +61,12 @@ static inline int lsc_row_is_published(struct lsc_chunk *chunk, uint32_t row) {
 struct lsc_row *lsc_stream_next(struct lsc_stream *stream);
 /* Adds streams, of no row so far, for threads that were published meanwhile. LSC_OK, LSC_NO_MEMORY. */
 lsc_status lsc_streams_widen(struct lsc_streams *streams);
-/* Decides which calls are completed and which are open, and takes in those that must be there for that. cut.c. LSC_OK, LSC_NO_MEMORY. */
+/* Decides which calls are completed and which are open, and takes in those that must be there for that. cut.c. LSC_OK,
+ * LSC_NO_MEMORY. */
 lsc_status lsc_streams_cut(struct lsc_streams *streams);
 
-/* Opens a stream for every track that is published without a gap. Fills streams; on failure also, for lsc_streams_free. */
+/* Opens a stream for every track that is published without a gap. Fills streams; on failure also, for lsc_streams_free.
+ */
 lsc_status lsc_streams_open(struct lsc_session_state *state, struct lsc_streams *streams);
 /* Frees the streams; the tracks are as before. */
 void lsc_streams_free(struct lsc_streams *streams);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Small tables in memory, column by column, as columns.h lists them: filled on each rank, gathered in rank order on rank 0. */
+/* Small tables in memory, column by column, as columns.h lists them: filled on each rank, gathered in rank order on
+ * rank 0. */
 #ifndef LSC_TABLE_H
 #define LSC_TABLE_H
 
@@ -42,7 +43,8 @@ extern const struct lsc_table_desc lsc_events_desc;
 /* Bytes of one value in memory; of LSC_STR of its end offset. */
 size_t lsc_type_size(lsc_type type);
 
-/* Values of one column. LSC_STR: data holds rows + 1 offsets (uint64_t, the first 0; nothing while empty), text the bytes. */
+/* Values of one column. LSC_STR: data holds rows + 1 offsets (uint64_t, the first 0; nothing while empty), text the
+ * bytes. */
 struct lsc_column {
   struct lsc_buffer data, text;
 };
@@ -56,8 +58,8 @@ void lsc_table_init(struct lsc_table *table, const struct lsc_table_desc *desc);
 void lsc_table_free(struct lsc_table *table);
 
 /*
- * Appends one value to a column: the column's C type by pointer. A row is complete when every column has its value; then
- * lsc_table_end_row counts it. LSC_OK, LSC_NO_MEMORY.
+ * Appends one value to a column: the column's C type by pointer. A row is complete when every column has its value;
+ * then lsc_table_end_row counts it. LSC_OK, LSC_NO_MEMORY.
  */
 lsc_status lsc_table_put(struct lsc_table *table, int column, const void *value);
 lsc_status lsc_table_put_i64(struct lsc_table *table, int column, int64_t value);

@@ -39,7 +39,8 @@ void lsc_push_note(struct lsc_track *track) {
   note->region = LSC_ROW_NOTE;
   note->task = track->task;
   note->thread = track->thread;
-  atomic_store_explicit(&note->end, atomic_load_explicit(&track->running->suspended, memory_order_relaxed), memory_order_relaxed);
+  atomic_store_explicit(&note->end, atomic_load_explicit(&track->running->suspended, memory_order_relaxed),
+                        memory_order_relaxed);
   atomic_store_explicit(&note->start, 1, memory_order_release);
 }
 
@@ -57,7 +58,8 @@ static char *put_text(char **at, const char *text) {
   return begin;
 }
 
-static struct lsc_task_record *new_record(struct lsc_chunk_source *source, const char *kind, const char *name, const char *coro_name) {
+static struct lsc_task_record *new_record(struct lsc_chunk_source *source, const char *kind, const char *name,
+                                          const char *coro_name) {
   size_t bytes = (sizeof(struct lsc_task_record) + LSC_CHUNK_CELL - 1) / LSC_CHUNK_CELL * LSC_CHUNK_CELL;
   char *text = malloc(strlen(kind) + strlen(name) + strlen(coro_name) + 3);
   struct lsc_task_record *task = text ? source->get(source, &bytes) : NULL;
@@ -80,7 +82,8 @@ static lsc_status check_name(const char *what, const char *text) {
   return lsc_fail(LSC_BAD_NAME, "the %s of a task is not valid UTF-8 of at most %d bytes", what, LSC_MAX_NAME);
 }
 
-static lsc_status add_task(struct lsc_session_state *state, const char *kind, const char *name, const char *coro_name, uint32_t *number) {
+static lsc_status add_task(struct lsc_session_state *state, const char *kind, const char *name, const char *coro_name,
+                           uint32_t *number) {
   struct lsc_task_record *task = new_record(state->source, kind, name, coro_name);
   if (!task) return lsc_fail(LSC_NO_MEMORY, "no memory for a task");
   lsc_status status = lsc_registry_take(&state->tasks, &task->index);
@@ -93,14 +96,16 @@ static lsc_status add_task(struct lsc_session_state *state, const char *kind, co
   return LSC_OK;
 }
 
-lsc_status lsc_task_open(lsc_session session, const char *kind, const char *name, const char *coro_name, lsc_task *task) {
+lsc_status lsc_task_open(lsc_session session, const char *kind, const char *name, const char *coro_name,
+                         lsc_task *task) {
   if (!task) return lsc_fail(LSC_INVALID, "lsc_task_open: task is NULL; pass where the handle goes");
   *task = (lsc_task){session, 0};
   lsc_status status = check_name("kind", kind);
   if (status == LSC_OK) status = check_name("name", name);
   if (status == LSC_OK && coro_name) status = check_name("coro_name", coro_name);
   struct lsc_session_state *state = status == LSC_OK ? lsc_session_pin(session) : NULL;
-  if (status == LSC_OK && !state) status = lsc_fail(LSC_INACTIVE, "session %#llx is not open", (unsigned long long)session);
+  if (status == LSC_OK && !state)
+    status = lsc_fail(LSC_INACTIVE, "session %#llx is not open", (unsigned long long)session);
   if (state) {
     status = add_task(state, kind, name, coro_name ? coro_name : "", &task->number);
     lsc_session_unpin(session);
@@ -140,7 +145,8 @@ static void end_step(struct lsc_task_record *task, struct lsc_track *track) {
 static lsc_status enter(struct lsc_task_record *task, struct lsc_track *track) {
   struct lsc_track *nobody = NULL;
   if (atomic_load_explicit(&task->done, memory_order_relaxed)) return LSC_TASK_STATE;
-  if (!atomic_compare_exchange_strong_explicit(&task->runner, &nobody, track, memory_order_acquire, memory_order_relaxed))
+  if (!atomic_compare_exchange_strong_explicit(&task->runner, &nobody, track, memory_order_acquire,
+                                               memory_order_relaxed))
     return LSC_TASK_STATE;
   begin_step(task, track);
   return LSC_OK;
@@ -161,11 +167,13 @@ static lsc_status finish(struct lsc_task_record *task, struct lsc_track *track) 
 }
 
 /* Acts on the task while its session is pinned. */
-static lsc_status with_task(lsc_task handle, struct lsc_track *track, lsc_status (*action)(struct lsc_task_record *, struct lsc_track *)) {
+static lsc_status with_task(lsc_task handle, struct lsc_track *track,
+                            lsc_status (*action)(struct lsc_task_record *, struct lsc_track *)) {
   struct lsc_session_state *state = lsc_session_pin(handle.session);
   if (!state) return LSC_INACTIVE;
   uint32_t count = lsc_registry_count(&state->tasks);
-  struct lsc_task_record *task = handle.number && handle.number <= count ? lsc_registry_get(&state->tasks, handle.number - 1) : NULL;
+  struct lsc_task_record *task =
+      handle.number && handle.number <= count ? lsc_registry_get(&state->tasks, handle.number - 1) : NULL;
   lsc_status status = task ? action(task, track) : LSC_INVALID;
   lsc_session_unpin(handle.session);
   return status;

@@ -21,15 +21,18 @@ static int64_t part_of(struct lsc_clock_map *map, uint64_t ticks, uint64_t start
 
 int64_t lsc_call_await_ns(struct lsc_snapshot *s, const struct lsc_row *row) {
   if (!row->task) return 0;
-  uint64_t start = atomic_load_explicit(&row->start, memory_order_relaxed), end = atomic_load_explicit(&row->end, memory_order_relaxed);
+  uint64_t start = atomic_load_explicit(&row->start, memory_order_relaxed),
+           end = atomic_load_explicit(&row->end, memory_order_relaxed);
   return part_of(&s->map, atomic_load_explicit(&row[-1].start, memory_order_relaxed) - 1, start, end);
 }
 
-static int64_t open_await_ns(struct lsc_snapshot *s, struct lsc_streams *streams, const struct lsc_row *row, uint64_t now) {
+static int64_t open_await_ns(struct lsc_snapshot *s, struct lsc_streams *streams, const struct lsc_row *row,
+                             uint64_t now) {
   if (!row->task) return 0;
   struct lsc_task_record *task = lsc_registry_get(&streams->state->tasks, row->task - 1);
   uint64_t at_begin = atomic_load_explicit(&row[-1].end, memory_order_relaxed);
-  return part_of(&s->map, lsc_task_suspended(task, now) - at_begin, atomic_load_explicit(&row->start, memory_order_relaxed), now);
+  return part_of(&s->map, lsc_task_suspended(task, now) - at_begin,
+                 atomic_load_explicit(&row->start, memory_order_relaxed), now);
 }
 
 static struct lsc_task_info describe(struct lsc_snapshot *s, struct lsc_streams *streams, uint32_t index) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Places where the order of two threads matters. In a test build (LSC_TEST_POINTS) each calls the test, which may keep the thread there;
- * elsewhere they are nothing.
+ * Places where the order of two threads matters. In a test build (LSC_TEST_POINTS) each calls the test, which may keep
+ * the thread there; elsewhere they are nothing.
  */
 #ifndef LSC_TEST_POINT_H
 #define LSC_TEST_POINT_H

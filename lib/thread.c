@@ -25,7 +25,8 @@ static pthread_key_t key;
 static int key_made;
 
 /* Ends or gives up every track of the thread once. A track that both APIs use stands in the table twice. */
-static void leave_tracks(struct lsc_thread_state *self, int only_closed, void (*leave)(lsc_session, struct lsc_track *)) {
+static void leave_tracks(struct lsc_thread_state *self, int only_closed,
+                         void (*leave)(lsc_session, struct lsc_track *)) {
   for (uint64_t i = 0; i <= self->mask; i++) {
     struct lsc_track *track = self->entry[i].track;
     lsc_session session = self->entry[i].key & ~(uint64_t)3;
@@ -106,7 +107,8 @@ static int place(struct lsc_entry *entries, uint64_t mask, struct lsc_entry entr
   return 1;
 }
 
-/* Adds an entry; the table doubles until no two keys want one place, which 256 places always allow: they stand for slot and API. */
+/* Adds an entry; the table doubles until no two keys want one place, which 256 places always allow: they stand for slot
+ * and API. */
 static int add_entry(struct lsc_thread_state *self, struct lsc_entry entry) {
   uint64_t mask = self->mask;
   if (place(self->entry, mask, entry)) return 1;
@@ -190,7 +192,8 @@ lsc_status lsc_thread_enter(lsc_session session, lsc_api api, struct lsc_track *
 }
 
 lsc_status lsc_on_first_use(lsc_api api, lsc_first_use hook) {
-  if ((unsigned)api > LSC_API_FORTRAN_THREADS) return lsc_fail(LSC_INVALID, "lsc_on_first_use: no API has the number %d", (int)api);
+  if ((unsigned)api > LSC_API_FORTRAN_THREADS)
+    return lsc_fail(LSC_INVALID, "lsc_on_first_use: no API has the number %d", (int)api);
   atomic_store_explicit(&hooks[api], hook, memory_order_release);
   return LSC_OK;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The calling thread's way to its tracks: one pointer in thread-local storage for the whole library, to a small table by session
- * handle and API. All of it belongs to the thread alone.
+ * The calling thread's way to its tracks: one pointer in thread-local storage for the whole library, to a small table
+ * by session handle and API. All of it belongs to the thread alone.
  */
 #ifndef LSC_THREAD_H
 #define LSC_THREAD_H
@@ -37,8 +37,8 @@ static inline struct lsc_track *lsc_thread_track(const struct lsc_thread_state *
   return LSC_LIKELY(entry->key == key) ? entry->track : (struct lsc_track *)0;
 }
 
-/* The calling thread's track in that session for that API, registered and described if it is new. LSC_OK, LSC_INACTIVE (also when
- * the thread is past its end), LSC_NO_MEMORY, LSC_LIMIT. */
+/* The calling thread's track in that session for that API, registered and described if it is new. LSC_OK, LSC_INACTIVE
+ * (also when the thread is past its end), LSC_NO_MEMORY, LSC_LIMIT. */
 lsc_status lsc_thread_enter(lsc_session session, lsc_api api, struct lsc_track **track);
 
 /* Gives up the calling thread's part of sessions that were closed. */

@@ -37,8 +37,9 @@ static int64_t read_live_cpu(const struct lsc_track *track) {
 }
 
 /*
- * Of a thread that runs, name and CPU time are read from outside, by numbers that the system may give to another thread once this one
- * is gone. So whether it has ended is asked again afterwards: then what was read is dropped for what the thread itself left.
+ * Of a thread that runs, name and CPU time are read from outside, by numbers that the system may give to another thread
+ * once this one is gone. So whether it has ended is asked again afterwards: then what was read is dropped for what the
+ * thread itself left.
  */
 static void read_state(struct lsc_snapshot *s, struct lsc_track *track, struct lsc_thread_info *info, char *name) {
   info->end_ns = LSC_NEVER;

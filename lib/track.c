@@ -109,7 +109,8 @@ void lsc_track_end(struct lsc_track *track) {
   if (clock_gettime(CLOCK_THREAD_CPUTIME_ID, &cpu) == 0) track->cpu_ns = (int64_t)cpu.tv_sec * 1000000000 + cpu.tv_nsec;
   prctl(PR_GET_NAME, track->os_name);
   track->end_ticks = lsc_ticks();
-  if (track->chunk) lsc_chunk_shrink(track->source, track->chunk, (uint32_t)(track->next - lsc_chunk_rows(track->chunk)));
+  if (track->chunk)
+    lsc_chunk_shrink(track->source, track->chunk, (uint32_t)(track->next - lsc_chunk_rows(track->chunk)));
   LSC_TEST_POINT("thread shrunk");
   track->next = track->limit = NULL;
   lsc_stack_free(&track->own);

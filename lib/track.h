@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What one thread records in one session: its chunks, its stack of open calls, and its row of the thread table. A thread whose
- * calls are on the unknown lane has a track of its own for them, without a thread index.
+ * What one thread records in one session: its chunks, its stack of open calls, and its row of the thread table. A
+ * thread whose calls are on the unknown lane has a track of its own for them, without a thread index.
  *
  * Owner: the thread. Collector: the one thread that holds the session's `collecting` flag.
  */
@@ -22,8 +22,8 @@ struct lsc_task_record;
 struct lsc_token_slot;
 
 /*
- * An open call that was handed out as a token, by its frame. Its row may be gone together with its chunk as soon as somebody has ended it, so
- * the stack's owner goes by this, and touches the row only once it has claimed the slot.
+ * An open call that was handed out as a token, by its frame. Its row may be gone together with its chunk as soon as
+ * somebody has ended it, so the stack's owner goes by this, and touches the row only once it has claimed the slot.
  */
 struct lsc_held {
   struct lsc_token_slot *slot;
@@ -32,8 +32,8 @@ struct lsc_held {
 
 /*
  * Open calls, innermost last. Belongs to the thread that runs on it: its own, or that of the task whose step it runs.
- * While `lost` > 0 calls are being dropped for want of memory: then depth and capacity are 0, so that every begin and end takes the slow
- * path, and what they were is kept aside.
+ * While `lost` > 0 calls are being dropped for want of memory: then depth and capacity are 0, so that every begin and
+ * end takes the slow path, and what they were is kept aside.
  */
 struct lsc_stack {
   struct lsc_row **frame;
@@ -88,7 +88,8 @@ struct lsc_track {
   uint64_t end_ticks;
   int64_t cpu_ns;
   char os_name[LSC_OS_NAME];
-  _Atomic int ended; /* release by the owner, its last touch of the track but for the release; acquire by the collector */
+  _Atomic int
+      ended; /* release by the owner, its last touch of the track but for the release; acquire by the collector */
 
   /* The collector's: where the next snapshot begins, and the calls before that which were open at the last commit. */
   struct lsc_chunk *cursor_chunk; /* NULL: `first` */
@@ -100,14 +101,15 @@ struct lsc_track {
   _Atomic uint32_t references; /* the session's and the owner's; acq_rel: the last one frees after everybody's use */
 };
 
-/* A track for the calling thread with two references, not published. known: its calls have this thread. NULL without memory. */
+/* A track for the calling thread with two references, not published. known: its calls have this thread. NULL without
+ * memory. */
 struct lsc_track *lsc_track_new(struct lsc_chunk_source *source, int known);
 void lsc_track_release(struct lsc_track *track);
 
 /* By the owner: makes room for one more call and its frame. 0 without memory. */
 int lsc_track_grow(struct lsc_track *track);
-/* By the owner as its thread ends, after lsc_task_leave_all where its session is open: fixes end, CPU time and name, and gives back what
- * is unused. */
+/* By the owner as its thread ends, after lsc_task_leave_all where its session is open: fixes end, CPU time and name,
+ * and gives back what is unused. */
 void lsc_track_end(struct lsc_track *track);
 /* By the owner. LSC_OK, LSC_NO_MEMORY. */
 lsc_status lsc_track_describe(struct lsc_track *track, const char *name, size_t length, int64_t ident, int daemon);

@@ -5,7 +5,8 @@
 
 #include "coll.h"
 
-/* `count` names, not NUL-terminated: name i is text.data + ends[i - 1] .. + ends[i] (ends[-1] is 0). All zeros: empty. */
+/* `count` names, not NUL-terminated: name i is text.data + ends[i - 1] .. + ends[i] (ends[-1] is 0). All zeros: empty.
+ */
 struct lsc_names {
   size_t count;
   struct lsc_buffer ends; /* uint64_t each */
@@ -17,12 +18,11 @@ const char *lsc_names_get(const struct lsc_names *names, size_t index, size_t *l
 void lsc_names_free(struct lsc_names *names);
 
 /*
- * mine: distinct names of this rank. all: empty; receives the union on every rank, ids[i] the position there of mine's name i
- * (mine->count entries). Rounds grow with the logarithm of the ranks, memory with the distinct names.
- * LSC_OK, LSC_TIMEOUT, LSC_NO_MEMORY, LSC_LIMIT (more than 2^32 - 1 names),
- * LSC_INVALID (damaged bytes); `all` is empty then.
+ * mine: distinct names of this rank. all: empty; receives the union on every rank, ids[i] the position there of mine's
+ * name i (mine->count entries). Rounds grow with the logarithm of the ranks, memory with the distinct names. LSC_OK,
+ * LSC_TIMEOUT, LSC_NO_MEMORY, LSC_LIMIT (more than 2^32 - 1 names), LSC_INVALID (damaged bytes); `all` is empty then.
  */
-lsc_status lsc_unite_names(struct lsc_coll *coll, int tag, const struct lsc_names *mine, struct lsc_names *all, uint32_t *ids,
-                           int64_t deadline);
+lsc_status lsc_unite_names(struct lsc_coll *coll, int tag, const struct lsc_names *mine, struct lsc_names *all,
+                           uint32_t *ids, int64_t deadline);
 
 #endif

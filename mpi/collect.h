@@ -23,7 +23,8 @@ int64_t lsc_timeout_ns(double seconds);
 char *lsc_rank_path(const char *path, int rank);
 
 /*
- * What lies within the given options, which an older program may have built shorter; the rest is 0. LSC_OK, LSC_INVALID.
+ * What lies within the given options, which an older program may have built shorter; the rest is 0. LSC_OK,
+ * LSC_INVALID.
  */
 lsc_status lsc_options_take(const lsc_save_options *given, lsc_save_options *taken);
 

@@ -13,7 +13,8 @@
 extern "C" {
 #endif
 
-/* What a collect gathered, kept in memory on the rank that wrote it: its small tables, not /events. Opaque, owned by the caller. */
+/* What a collect gathered, kept in memory on the rank that wrote it: its small tables, not /events. Opaque, owned by
+ * the caller. */
 typedef struct lsc_report lsc_report;
 
 typedef struct lsc_save_options {
@@ -29,18 +30,19 @@ typedef struct lsc_save_options {
 } lsc_save_options;
 
 /*
- * Writes what the session recorded since it was last collected into the one file `path`, in this process alone. Starts no MPI.
- * A file of that name is replaced at the end, whole, or left alone. options: may be NULL.
- * LSC_OK; LSC_INACTIVE; LSC_INVALID; LSC_BUSY; LSC_COLLECTED; LSC_IO; LSC_HDF5; LSC_NO_MEMORY; LSC_LIMIT. After a failure the
- * session holds what it held, and can be collected again, to another path.
+ * Writes what the session recorded since it was last collected into the one file `path`, in this process alone. Starts
+ * no MPI. A file of that name is replaced at the end, whole, or left alone. options: may be NULL. LSC_OK; LSC_INACTIVE;
+ * LSC_INVALID; LSC_BUSY; LSC_COLLECTED; LSC_IO; LSC_HDF5; LSC_NO_MEMORY; LSC_LIMIT. After a failure the session holds
+ * what it held, and can be collected again, to another path.
  */
 LSC_API lsc_status lsc_write(lsc_session session, const char *path, const lsc_save_options *options);
 
 /*
  * The right one of lsc_collect and lsc_write for where the process runs:
- *   MPI is initialized and not finalized: lsc_collect over the session's communicator (collective), MPI_COMM_WORLD if it has none
- *     (LSC_INVALID if the launcher started several programs); after LSC_APART each rank goes on apart;
- *   a launcher started several ranks, but MPI is not running: lsc_write to `<name>.rank<k>.h5`, and rank 0 says so in one line;
+ *   MPI is initialized and not finalized: lsc_collect over the session's communicator (collective), MPI_COMM_WORLD if it
+ *     has none (LSC_INVALID if the launcher started several programs); after LSC_APART each rank goes on apart;
+ *   a launcher started several ranks, but MPI is not running: lsc_write to `<name>.rank<k>.h5`, and rank 0 says so in
+ *     one line;
  *   else: lsc_write.
  * Statuses of both.
  */
@@ -49,22 +51,22 @@ LSC_API lsc_status lsc_save(lsc_session session, const char *path, const lsc_sav
 /*
  * What the session still holds is saved at the start of MPI_Finalize, as by lsc_save, unless it was collected to this
  * path before or is closed. Call it on every rank of the session's communicator while MPI runs, after attaching it; a
- * later call replaces an earlier one, and path NULL takes it back, as lsc_detach does. options: may be NULL; copied, with
- * their strings; replace, report and written are not used. A relative path is taken from the current folder of now.
- * Without MPI nothing happens by itself. If nobody calls lsc_collected_at_exit, rank 0 says in one line which file was
- * written; quiet silences it.
- * LSC_OK; LSC_INACTIVE; LSC_NO_MPI; LSC_INVALID; LSC_MPI; LSC_LIMIT; LSC_NO_MEMORY.
+ * later call replaces an earlier one, and path NULL takes it back, as lsc_detach does. options: may be NULL; copied,
+ * with their strings; replace, report and written are not used. A relative path is taken from the current folder of
+ * now. Without MPI nothing happens by itself. If nobody calls lsc_collected_at_exit, rank 0 says in one line which file
+ * was written; quiet silences it. LSC_OK; LSC_INACTIVE; LSC_NO_MPI; LSC_INVALID; LSC_MPI; LSC_LIMIT; LSC_NO_MEMORY.
  */
 LSC_API lsc_status lsc_collect_at_exit(lsc_session session, const char *path, const lsc_save_options *options);
 
 /*
- * What became of it, until the session is closed or detached. report: receives the report on rank 0, the first time, and
- * is then the caller's. written: as in lsc_save_options. Both may be NULL.
- * LSC_OK; LSC_APART; LSC_INACTIVE: nothing was written at MPI_Finalize.
+ * What became of it, until the session is closed or detached. report: receives the report on rank 0, the first time,
+ * and is then the caller's. written: as in lsc_save_options. Both may be NULL. LSC_OK; LSC_APART; LSC_INACTIVE: nothing
+ * was written at MPI_Finalize.
  */
 LSC_API lsc_status lsc_collected_at_exit(lsc_session session, lsc_report **report, char *written, size_t written_size);
 
-/* How many calls were completed since the last collect. LSC_OK; LSC_INACTIVE; LSC_INVALID: NULL; LSC_BUSY; LSC_NO_MEMORY. */
+/* How many calls were completed since the last collect. LSC_OK; LSC_INACTIVE; LSC_INVALID: NULL; LSC_BUSY;
+ * LSC_NO_MEMORY. */
 LSC_API lsc_status lsc_uncollected(lsc_session session, uint64_t *calls);
 
 /* 1 if MPI is initialized and not finalized, else 0. Starts nothing. */
@@ -72,30 +74,32 @@ LSC_API int lsc_mpi_is_active(void);
 
 /*
  * Gives the session a communicator of its own, duplicated from the one with this Fortran handle (MPI_Comm_c2f;
- * LSC_COMM_WORLD: MPI_COMM_WORLD), which the caller may free at once. Collective over it; waits for the ranks until the timeout
- * (seconds; 0: as in lsc_save_options).
- * LSC_OK; LSC_INACTIVE; LSC_NO_MPI; LSC_INVALID: null or inter-communicator, or LSC_COMM_WORLD where the launcher started
- * several programs (mpirun a : b), of which some may have no session: give a communicator; LSC_MPI: among others, another
- * thread than MPI was initialized for; LSC_TIMEOUT: some rank did not come, and the communicator given is left with a
- * collective operation that is not complete, so that MPI may not be able to make others from it.
+ * LSC_COMM_WORLD: MPI_COMM_WORLD), which the caller may free at once. Collective over it; waits for the ranks until the
+ * timeout (seconds; 0: as in lsc_save_options). LSC_OK; LSC_INACTIVE; LSC_NO_MPI; LSC_INVALID: null or
+ * inter-communicator, or LSC_COMM_WORLD where the launcher started several programs (mpirun a : b), of which some may
+ * have no session: give a communicator; LSC_MPI: among others, another thread than MPI was initialized for;
+ * LSC_TIMEOUT: some rank did not come, and the communicator given is left with a collective operation that is not
+ * complete, so that MPI may not be able to make others from it.
  */
 #define LSC_COMM_WORLD (-1)
 LSC_API lsc_status lsc_attach_fortran(lsc_session session, int comm, double timeout);
 
-/* This process's rank and the number of ranks of the session's communicator; else of what the launcher set; else 0 of 1. */
+/* This process's rank and the number of ranks of the session's communicator; else of what the launcher set; else 0
+ * of 1. */
 LSC_API void lsc_rank_of(lsc_session session, int *rank, int *size);
 
 /*
- * Releases the session's communicator, if it has one and MPI still runs, and takes lsc_collect_at_exit back. Call before
- * lsc_session_close; not collective in effect.
+ * Releases the session's communicator, if it has one and MPI still runs, and takes lsc_collect_at_exit back. Call
+ * before lsc_session_close; not collective in effect.
  */
 LSC_API void lsc_detach(lsc_session session);
 
 /*
- * A column of a report, by the names of the file (`rank_region_index`, `event_counts`). The view is valid until the report is freed.
- * LSC_OK; LSC_INVALID: a NULL, no such table or column.
+ * A column of a report, by the names of the file (`rank_region_index`, `event_counts`). The view is valid until the
+ * report is freed. LSC_OK; LSC_INVALID: a NULL, no such table or column.
  */
-LSC_API lsc_status lsc_report_column(const lsc_report *report, const char *table, const char *column, lsc_column_view *view);
+LSC_API lsc_status lsc_report_column(const lsc_report *report, const char *table, const char *column,
+                                     lsc_column_view *view);
 LSC_API void lsc_report_free(lsc_report *report);
 
 #ifdef __cplusplus

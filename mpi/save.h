@@ -11,7 +11,8 @@
 lsc_status lsc_write_of_rank(lsc_session session, const char *path, int rank, int size, const char *why,
                              const lsc_save_options *options);
 
-/* lsc_collect over the session's communicator, MPI_COMM_WORLD if it never had one; apart if it was abandoned. While MPI runs. */
+/* lsc_collect over the session's communicator, MPI_COMM_WORLD if it never had one; apart if it was abandoned. While MPI
+ * runs. */
 lsc_status lsc_collect_attached(lsc_session session, const char *path, const lsc_save_options *options);
 
 #endif

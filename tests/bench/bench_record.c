@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What recording costs in C, beside its floors measured in the same run: medians over interleaved repetitions, the cost of an empty
- * loop subtracted.
+ * What recording costs in C, beside its floors measured in the same run: medians over interleaved repetitions, the cost
+ * of an empty loop subtracted.
  */
 #include <malloc.h>
 #include <pthread.h>
@@ -112,15 +112,18 @@ static double loop_warm(void) {
 }
 
 static void measure_pairs(void) {
-  static double (*const loop[LOOPS])(void) = {loop_empty, loop_counter, loop_clock, loop_empty_call, loop_no_session, loop_cold, loop_warm};
+  static double (*const loop[LOOPS])(void) = {loop_empty,      loop_counter, loop_clock, loop_empty_call,
+                                              loop_no_session, loop_cold,    loop_warm};
   double value[LOOPS][REPETITIONS], median[LOOPS];
   for (int i = 0; i < REPETITIONS; i++)
     for (int k = 0; k < LOOPS; k++) value[k][i] = loop[k]();
   for (int k = 0; k < LOOPS; k++) median[k] = bench_median(value[k], REPETITIONS) - (k ? median[EMPTY] : 0);
   bench_head("Recording in C (ns a begin and end)");
-  bench_line("fresh chunks / two counter readings", median[COLD], median[COUNTER], "1.35", median[COLD] <= 1.35 * median[COUNTER]);
+  bench_line("fresh chunks / two counter readings", median[COLD], median[COUNTER], "1.35",
+             median[COLD] <= 1.35 * median[COUNTER]);
   bench_line("warm         / two counter readings", median[WARM], median[COUNTER], "", 1);
-  bench_line("fresh chunks / two clock_gettime", median[COLD], median[CLOCK], "0.60", median[COLD] <= 0.60 * median[CLOCK]);
+  bench_line("fresh chunks / two clock_gettime", median[COLD], median[CLOCK], "0.60",
+             median[COLD] <= 0.60 * median[CLOCK]);
   bench_line("warm         / two clock_gettime", median[WARM], median[CLOCK], "", 1);
   bench_line("no session / two empty calls by the PLT", median[NO_SESSION], median[EMPTY_CALL], "2.00",
              median[NO_SESSION] <= 2 * median[EMPTY_CALL]);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What writing costs, on every rank of an MPI program at once: the ranks' rows and the whole collect, beside pwrite of the same bytes
- * into an equally preallocated file. usage: bench_write FOLDER [calls a rank]
+ * What writing costs, on every rank of an MPI program at once: the ranks' rows and the whole collect, beside pwrite of
+ * the same bytes into an equally preallocated file. usage: bench_write FOLDER [calls a rank]
  */
 #include <fcntl.h>
 #include <string.h>
@@ -35,7 +35,8 @@ static double slowest(double seconds) {
 /* Three regions on one thread, nested two deep. */
 static void record(lsc_session session, long calls) {
   lsc_region_id region[3];
-  bench_require(!lsc_region("outer", &region[0]) && !lsc_region("left", &region[1]) && !lsc_region("right", &region[2]), "lsc_region");
+  bench_require(!lsc_region("outer", &region[0]) && !lsc_region("left", &region[1]) && !lsc_region("right", &region[2]),
+                "lsc_region");
   for (long i = 0; i < calls; i += 3) {
     lsc_begin(session, region[0]);
     for (int k = 1; k < 3; k++) {
@@ -49,7 +50,8 @@ static void record(lsc_session session, long calls) {
 static double collect(const char *path, long calls, double *rows) {
   lsc_session session;
   const lsc_save_options options = {.size = sizeof options};
-  bench_require(lsc_session_open(NULL, &session) == LSC_OK && lsc_attach(session, MPI_COMM_WORLD, 0) == LSC_OK, "opening a session");
+  bench_require(lsc_session_open(NULL, &session) == LSC_OK && lsc_attach(session, MPI_COMM_WORLD, 0) == LSC_OK,
+                "opening a session");
   record(session, calls);
   MPI_Barrier(MPI_COMM_WORLD);
   double begin = bench_now();
@@ -89,7 +91,8 @@ static double plain_write(const char *path, size_t bytes, int rank, int size) {
 
 static void report(double rows, double whole, double floor, double megabytes, int size) {
   char title[120];
-  snprintf(title, sizeof title, "Writing, %d rank%s, %.0f MB (MB/s; the floor is pwrite)", size, size > 1 ? "s" : "", megabytes);
+  snprintf(title, sizeof title, "Writing, %d rank%s, %.0f MB (MB/s; the floor is pwrite)", size, size > 1 ? "s" : "",
+           megabytes);
   bench_head(title);
   bench_line("the ranks' rows", megabytes / rows, megabytes / floor, "0.80", rows <= floor / 0.80);
   bench_line("the whole collect", megabytes / whole, megabytes / floor, "0.25", whole <= 4 * floor);
@@ -114,7 +117,8 @@ int main(int argc, char **argv) {
     floor[i] = plain_write(plain, (size_t)file.st_size, rank, size);
   }
   if (rank == 0)
-    report(bench_median(rows, REPETITIONS), bench_median(whole, REPETITIONS), bench_median(floor, REPETITIONS), (double)file.st_size / 1e6, size);
+    report(bench_median(rows, REPETITIONS), bench_median(whole, REPETITIONS), bench_median(floor, REPETITIONS),
+           (double)file.st_size / 1e6, size);
   MPI_Finalize();
   return EXIT_SUCCESS;
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* One agreement among simulated ranks, for the tests of the verdict: its set-up, its run, and what must hold in every one. */
+/* One agreement among simulated ranks, for the tests of the verdict: its set-up, its run, and what must hold in every
+ * one. */
 #ifndef AGREEMENT_H
 #define AGREEMENT_H
 
@@ -78,7 +79,8 @@ static inline void run(struct agreement *a) { run_with(a, (struct sim_options){0
 
 static inline int is_alive(const struct agreement *a, int rank) { return a->done[rank] && !a->dead[rank]; }
 
-/* What must hold in every run: nobody has another verdict than the others, above all GO beside APART; nobody stays on. */
+/* What must hold in every run: nobody has another verdict than the others, above all GO beside APART; nobody stays on.
+ */
 static inline void check_invariant(const struct agreement *a, const char *what) {
   int first = -1;
   for (int r = 0; r < a->size; r++) {

@@ -174,7 +174,8 @@ START_TEST(shrinking_a_large_chunk_keeps_its_rows) {
     struct lsc_chunk *chunk = lsc_chunk_new(slab, bytes, 1, 0);
     memset(lsc_chunk_rows(chunk), 0x5A, 300 * sizeof(struct lsc_row));
     lsc_chunk_shrink(slab, chunk, 300);
-    for (size_t i = 0; i < 300 * sizeof(struct lsc_row); i++) ck_assert_uint_eq(((unsigned char *)lsc_chunk_rows(chunk))[i], 0x5A);
+    for (size_t i = 0; i < 300 * sizeof(struct lsc_row); i++)
+      ck_assert_uint_eq(((unsigned char *)lsc_chunk_rows(chunk))[i], 0x5A);
     lsc_chunk_free(slab, chunk);
   }
   lsc_slab_release(slab);

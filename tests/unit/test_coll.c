@@ -309,9 +309,9 @@ static void damaged_body(struct lsc_coll *coll, void *arg) {
 }
 
 START_TEST(test_damaged_gather) {
-  struct part parts[] = {{1, 3, 0, LSC_OK, LSC_IO},       {2, 3, 0, LSC_INVALID, LSC_IO}, {1, 3, 1, LSC_INVALID, LSC_IO},
-                         {1, 3, 15, LSC_INVALID, LSC_IO}, {1, 3, 8, LSC_INVALID, LSC_IO},
-                         {1, UINT64_MAX, 0, LSC_INVALID, LSC_IO}};
+  struct part parts[] = {{1, 3, 0, LSC_OK, LSC_IO},      {2, 3, 0, LSC_INVALID, LSC_IO},
+                         {1, 3, 1, LSC_INVALID, LSC_IO}, {1, 3, 15, LSC_INVALID, LSC_IO},
+                         {1, 3, 8, LSC_INVALID, LSC_IO}, {1, UINT64_MAX, 0, LSC_INVALID, LSC_IO}};
   for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
     ck_assert_int_eq(sim_run(2, damaged_body, &parts[i], NULL), 0);
     ck_assert_msg(parts[i].came == parts[i].wanted, "part %zu", i);

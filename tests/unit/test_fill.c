@@ -45,8 +45,16 @@ static void setup(void) {
   ck_assert_int_eq(lsc_names_add(&names, "a", 1), LSC_OK);
   ck_assert_int_eq(lsc_names_add(&names, "b", 1), LSC_OK);
   ck_assert_int_eq(lsc_names_add(&names, "c", 1), LSC_OK);
-  fill = (struct lsc_fill){.snapshot = &snapshot, .rank = 3, .hostname = "node", .pid = 77, .origin_ns = snapshot.open_ns,
-                           .shift_ns = 1000000, .clock_error_ns = 5, .event_offset = 100, .region_ids = united, .names = &names,
+  fill = (struct lsc_fill){.snapshot = &snapshot,
+                           .rank = 3,
+                           .hostname = "node",
+                           .pid = 77,
+                           .origin_ns = snapshot.open_ns,
+                           .shift_ns = 1000000,
+                           .clock_error_ns = 5,
+                           .event_offset = 100,
+                           .region_ids = united,
+                           .names = &names,
                            .apis = snapshot.apis};
   ck_assert_int_eq(lsc_fill_tables(&fill, table), LSC_OK);
 }
@@ -66,7 +74,9 @@ static void check_text(int id, int column, size_t row, const char *expected) {
   ck_assert_mem_eq(view.text + view.offsets[row], expected, strlen(expected));
 }
 
-static int64_t start_of(uint32_t id) { return lsc_clock_map_ns(&snapshot.map, snapshot.row[id]->start) + fill.shift_ns; }
+static int64_t start_of(uint32_t id) {
+  return lsc_clock_map_ns(&snapshot.map, snapshot.row[id]->start) + fill.shift_ns;
+}
 static int64_t end_of(uint32_t id) { return lsc_clock_map_ns(&snapshot.map, snapshot.row[id]->end) + fill.shift_ns; }
 
 START_TEST(the_rank_accounts_for_every_call) {
@@ -113,13 +123,15 @@ END_TEST
 /* Sums over the rows of one region, written down the plain way. */
 static void check_index_row(size_t row, lsc_region_id id, uint64_t offset) {
   const lsc_stats *stats = (const lsc_stats *)data(LSC_TABLE_INDEX, LSC_INDEX_STATS) + row;
-  int64_t total = 0, minimum = INT64_MAX, maximum = INT64_MIN, children = 0, first = -1, last = -1, earliest = INT64_MAX, latest = 0;
+  int64_t total = 0, minimum = INT64_MAX, maximum = INT64_MIN, children = 0, first = -1, last = -1,
+          earliest = INT64_MAX, latest = 0;
   uint64_t count = 0;
   for (uint32_t i = 0; i < snapshot.calls; i++) {
     if (!lsc_call_is_completed(&snapshot, i)) continue;
     int64_t duration = end_of(i) - start_of(i);
     uint32_t parent = snapshot.parent[i];
-    if (parent != LSC_NO_CALL && lsc_call_is_completed(&snapshot, parent) && lsc_row_region(snapshot.row[parent]) == id) children += duration;
+    if (parent != LSC_NO_CALL && lsc_call_is_completed(&snapshot, parent) && lsc_row_region(snapshot.row[parent]) == id)
+      children += duration;
     if (lsc_row_region(snapshot.row[i]) != id) continue;
     total += duration;
     if (duration < minimum) minimum = duration;
@@ -222,5 +234,6 @@ START_TEST(a_known_time_is_never_minus_one) {
 }
 END_TEST
 
-UNIT_MAIN("fill", the_rank_accounts_for_every_call, threads_and_lanes_carry_their_names, the_index_holds_the_sums_of_its_calls,
-          an_open_call_is_a_row_of_its_own, event_columns_come_in_pieces_of_any_length, a_known_time_is_never_minus_one)
+UNIT_MAIN("fill", the_rank_accounts_for_every_call, threads_and_lanes_carry_their_names,
+          the_index_holds_the_sums_of_its_calls, an_open_call_is_a_row_of_its_own,
+          event_columns_come_in_pieces_of_any_length, a_known_time_is_never_minus_one)

@@ -49,7 +49,8 @@ static int opens_its_own(lsc_session inherited) {
   if (lsc_region("child's own", &id) != LSC_OK) return 3;
   for (int i = 0; i < 100; i++)
     if (lsc_begin(own, id) != LSC_OK || lsc_end(own, id) != LSC_OK) return 4;
-  if (lsc_snapshot_take(own, &s) != LSC_OK || s.completed != 100 || s.threads != 1 || s.thread[0].native_id != getpid()) return 5;
+  if (lsc_snapshot_take(own, &s) != LSC_OK || s.completed != 100 || s.threads != 1 || s.thread[0].native_id != getpid())
+    return 5;
   lsc_snapshot_commit(&s);
   return lsc_session_close(own) == LSC_OK ? 0 : 6;
 }
@@ -133,9 +134,12 @@ static void *snapshot_always(void *session) {
 /* Children must not hang, and no thread of the parent may wait for ever. */
 START_TEST(forks_beside_busy_threads_never_hang) {
   lsc_session session = open_session();
-  pthread_t thread[] = {unit_start(register_threads, &session), unit_start(define_regions, NULL), unit_start(open_and_snapshot, NULL),
-                        unit_start(record_always, &session), unit_start(snapshot_always, &session)};
-  for (long i = 0; i < FORKS; i++) ck_assert_int_eq(run_child(i % 2 ? opens_its_own : records_nothing, session), 0);
+  pthread_t thread[] = {unit_start(register_threads, &session), unit_start(define_regions, NULL),
+                        unit_start(open_and_snapshot, NULL), unit_start(record_always, &session),
+                        unit_start(snapshot_always, &session)};
+  /* AddressSanitizer of GCC 12 does not hold its own allocator over fork(): a child that allocates may hang there. */
+  for (long i = 0; i < FORKS; i++)
+    ck_assert_int_eq(run_child(i % 2 && !UNIT_SANITIZED ? opens_its_own : records_nothing, session), 0);
   stop = 1;
   for (size_t t = 0; t < sizeof thread / sizeof *thread; t++) pthread_join(thread[t], NULL);
   ck_assert_int_eq(lsc_session_close(session), LSC_OK);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Snapshots while every thread records. What a thread does follows from its seed, so that the reader of the snapshots does it
- * again: it knows of each call, without asking the library, which region it is of, in which call it was begun, and when it ended.
+ * Snapshots while every thread records. What a thread does follows from its seed, so that the reader of the snapshots
+ * does it again: it knows of each call, without asking the library, which region it is of, in which call it was begun,
+ * and when it ended.
  */
 #include <stdatomic.h>
 #include <stdio.h>
@@ -152,8 +153,8 @@ static int worker_of(struct page *page, int64_t thread) {
 }
 
 /*
- * The call that the thread's next row must be: first those again that were open, then the next that it begins. All that it ended before
- * that are ended in this snapshot too.
+ * The call that the thread's next row must be: first those again that were open, then the next that it begins. All that
+ * it ended before that are ended in this snapshot too.
  */
 static struct step next_step(struct page *page, int number) {
   struct account *account = &page->reading->account[number];
@@ -186,7 +187,8 @@ static void check_call(struct page *page, uint32_t call, const int *worker) {
   account->of_region[step.region]++;
 }
 
-/* The open calls of a thread are what is on its stack after the last call it began, or what a few ends have left of that. */
+/* The open calls of a thread are what is on its stack after the last call it began, or what a few ends have left of
+ * that. */
 static void check_open(struct page *page, const int *worker) {
   const struct lsc_snapshot *s = &page->s;
   struct step open[THREADS][DEEPEST];
@@ -224,7 +226,8 @@ static void check_snapshot(struct page *page) {
   free(page->step);
 }
 
-/* Takes a snapshot. It holds what was done before it, nothing that is done after it, and counts only if it is committed. */
+/* Takes a snapshot. It holds what was done before it, nothing that is done after it, and counts only if it is
+ * committed. */
 static void read_snapshot(struct worker *w, struct reading *reading, int commit) {
   static struct reading after;
   long begun[THREADS], ended[THREADS], begun_after[THREADS];

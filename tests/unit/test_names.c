@@ -39,7 +39,8 @@ static void check_regions(readback *file, const char **name, size_t count) {
   ck_assert_uint_eq(rows, count);
   ck_assert_uint_eq(readback_rows(file, "rank_region_index/event_counts"), count);
   ck_assert_uint_eq(readback_rows(file, "events/region_ids"), count);
-  const int64_t *id = readback_i64(file, "rank_region_index/region_ids"), *calls = readback_i64(file, "rank_region_index/event_counts");
+  const int64_t *id = readback_i64(file, "rank_region_index/region_ids"),
+                *calls = readback_i64(file, "rank_region_index/event_counts");
   const char *const *written = readback_str(file, "region_table/names");
   const char **found = malloc((rows + 1) * sizeof *found);
   ck_assert_ptr_nonnull(found);
@@ -84,9 +85,34 @@ static char *any_text(unsigned *seed, size_t bytes) {
   return text;
 }
 
-static const char *const odd[] = {"", " ", "/", "//", ".", "..", "../../etc", "a/b/c", "/a", "a/", "\n", "\t\r\n", "\"quoted\"", "\\", "%s%n", "region",
-                                  "region ", "Region", "caf\xC3\xA9", "cafe\xCC\x81", "\xE2\x80\x8B", "\xF0\x9F\x8C\x8A", "\x7F", "\x01",
-                                  "\xEF\xBB\xBF" "bom", "\xF4\x8F\xBF\xBF", "\xEE\x80\x80"};
+static const char *const odd[] = {"",
+                                  " ",
+                                  "/",
+                                  "//",
+                                  ".",
+                                  "..",
+                                  "../../etc",
+                                  "a/b/c",
+                                  "/a",
+                                  "a/",
+                                  "\n",
+                                  "\t\r\n",
+                                  "\"quoted\"",
+                                  "\\",
+                                  "%s%n",
+                                  "region",
+                                  "region ",
+                                  "Region",
+                                  "caf\xC3\xA9",
+                                  "cafe\xCC\x81",
+                                  "\xE2\x80\x8B",
+                                  "\xF0\x9F\x8C\x8A",
+                                  "\x7F",
+                                  "\x01",
+                                  "\xEF\xBB\xBF"
+                                  "bom",
+                                  "\xF4\x8F\xBF\xBF",
+                                  "\xEE\x80\x80"};
 #define ODD (sizeof odd / sizeof *odd)
 #define RANDOM 200
 

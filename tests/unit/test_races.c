@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Each race of the recorder, forced: one thread is kept at a test point of the library while the others do what they might do there.
- * The gate's own atomics are relaxed, so that it orders nothing that the library does not.
+ * Each race of the recorder, forced: one thread is kept at a test point of the library while the others do what they
+ * might do there. The gate's own atomics are relaxed, so that it orders nothing that the library does not.
  */
 #include <sched.h>
 #include <stdatomic.h>
@@ -514,5 +514,5 @@ UNIT_MAIN("races", a_thread_without_its_place_is_seen_next_time, a_close_waits_f
           a_call_is_open_until_its_end_is_stored, nothing_is_lost_between_two_chunks,
           a_thread_that_gave_its_memory_back_still_counts_right, memory_that_was_given_back_is_no_row,
           what_was_read_of_a_thread_that_ended_meanwhile_is_dropped, no_parent_is_reported_before_its_children,
-          a_task_that_goes_on_in_a_new_thread_is_whole, a_region_that_is_being_added_is_found_once, a_token_is_taken_once,
-          a_late_token_ends_no_other_call)
+          a_task_that_goes_on_in_a_new_thread_is_whole, a_region_that_is_being_added_is_found_once,
+          a_token_is_taken_once, a_late_token_ends_no_other_call)

@@ -73,7 +73,9 @@ START_TEST(what_is_not_open_records_nothing) {
   ck_assert_int_eq(lsc_thread_describe(s, "\xFF", 0, 0), LSC_BAD_NAME);
   ck_assert_int_eq(lsc_session_open(NULL, NULL), LSC_INVALID);
   ck_assert_int_eq(lsc_session_open(&(lsc_session_options){.size = 1}, &none), LSC_INVALID);
-  ck_assert_int_eq(lsc_session_open(&(lsc_session_options){.size = sizeof(lsc_session_options), .label = "\xFF"}, &none), LSC_BAD_NAME);
+  ck_assert_int_eq(
+      lsc_session_open(&(lsc_session_options){.size = sizeof(lsc_session_options), .label = "\xFF"}, &none),
+      LSC_BAD_NAME);
   ck_assert_uint_eq(none, 0);
   ck_assert_int_eq(lsc_session_close(s), LSC_OK);
   ck_assert_int_eq(lsc_session_close(s), LSC_INACTIVE);
@@ -308,8 +310,8 @@ START_TEST(destructors_of_the_thread_still_record_on_its_lane) {
 }
 END_TEST
 
-UNIT_MAIN("record", ends_that_do_not_fit_change_nothing, what_is_not_open_records_nothing, recursion_is_exact_to_a_depth_of_100000,
-          python_and_c_nest_on_one_lane_and_fortran_on_none, sessions_do_not_see_each_other,
-          sessions_open_and_close_beside_recording_threads, ten_thousand_sessions_keep_memory_level,
-          a_call_without_memory_is_counted_and_takes_no_other_end, the_hook_runs_once_a_thread_and_session,
-          destructors_of_the_thread_still_record_on_its_lane)
+UNIT_MAIN("record", ends_that_do_not_fit_change_nothing, what_is_not_open_records_nothing,
+          recursion_is_exact_to_a_depth_of_100000, python_and_c_nest_on_one_lane_and_fortran_on_none,
+          sessions_do_not_see_each_other, sessions_open_and_close_beside_recording_threads,
+          ten_thousand_sessions_keep_memory_level, a_call_without_memory_is_counted_and_takes_no_other_end,
+          the_hook_runs_once_a_thread_and_session, destructors_of_the_thread_still_record_on_its_lane)

@@ -42,13 +42,16 @@ END_TEST
 
 static lsc_status define(const char *name, size_t length) {
   lsc_region_id id;
-  return lsc_region_define(&(lsc_region_info){.size = sizeof(lsc_region_info), .name = name, .name_length = length}, &id);
+  return lsc_region_define(&(lsc_region_info){.size = sizeof(lsc_region_info), .name = name, .name_length = length},
+                           &id);
 }
 
 START_TEST(what_is_no_text_is_refused) {
-  static const char *bad[] = {"\x80", "\xC0\x80", "\xC1\xBF", "\xE0\x9F\xBF", "\xED\xA0\x80", "\xF0\x8F\xBF\xBF", "\xF4\x90\x80\x80",
-                              "\xF5\x80\x80\x80", "ab\xFF", "\xE2\x82", "\xF0\x9F\x98"};
-  static const char *good[] = {"\xC2\x80", "\xDF\xBF", "\xE0\xA0\x80", "\xED\x9F\xBF", "\xEE\x80\x80", "\xF0\x90\x80\x80", "\xF4\x8F\xBF\xBF"};
+  static const char *bad[] = {"\x80",         "\xC0\x80",         "\xC1\xBF",         "\xE0\x9F\xBF",
+                              "\xED\xA0\x80", "\xF0\x8F\xBF\xBF", "\xF4\x90\x80\x80", "\xF5\x80\x80\x80",
+                              "ab\xFF",       "\xE2\x82",         "\xF0\x9F\x98"};
+  static const char *good[] = {"\xC2\x80",     "\xDF\xBF",         "\xE0\xA0\x80",    "\xED\x9F\xBF",
+                               "\xEE\x80\x80", "\xF0\x90\x80\x80", "\xF4\x8F\xBF\xBF"};
   for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) ck_assert_int_eq(define(bad[i], (size_t)-1), LSC_BAD_NAME);
   for (size_t i = 0; i < sizeof good / sizeof *good; i++) ck_assert_int_eq(define(good[i], (size_t)-1), LSC_OK);
   ck_assert_int_eq(define("a\0b", 3), LSC_BAD_NAME);

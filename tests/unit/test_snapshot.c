@@ -122,7 +122,8 @@ static void check_row(struct lsc_snapshot *s, uint32_t call) {
 
 static void check_order(struct lsc_snapshot *s) {
   for (uint32_t call = 1; call < s->calls; call++) {
-    int64_t before = lsc_clock_map_ns(&s->map, s->row[call - 1]->start), now = lsc_clock_map_ns(&s->map, s->row[call]->start);
+    int64_t before = lsc_clock_map_ns(&s->map, s->row[call - 1]->start),
+            now = lsc_clock_map_ns(&s->map, s->row[call]->start);
     ck_assert_int_le(before, now);
     if (before == now) ck_assert_uint_le(lsc_row_depth(s->row[call - 1]), lsc_row_depth(s->row[call]));
   }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Threads by the hundred thousand, and threads that come and go at odd times. What they did is counted by themselves. */
+/* Threads by the hundred thousand, and threads that come and go at odd times. What they did is counted by themselves.
+ */
 #include <limits.h>
 #include <sched.h>
 #include <signal.h>

@@ -203,7 +203,8 @@ START_TEST(test_mute_rank) {
 }
 END_TEST
 
-/* Rank 1 gives up in the very moment in which rank 2's report comes, the last one: whoever is first, and both are seen. */
+/* Rank 1 gives up in the very moment in which rank 2's report comes, the last one: whoever is first, and both are seen.
+ */
 START_TEST(test_giving_up_with_the_last_report) {
   int went = 0, apart = 0;
   for (unsigned seed = 0; seed < 200; seed++) {

@@ -18,7 +18,8 @@
 #define UNIT_SANITIZED 0
 #endif
 
-/* ThreadSanitizer forgets a thread before the last round of its destructors: what it runs there must not be instrumented code. */
+/* ThreadSanitizer forgets a thread before the last round of its destructors: what it runs there must not be
+ * instrumented code. */
 #if defined(__SANITIZE_THREAD__)
 #define UNIT_DESTRUCTOR_ROUNDS (PTHREAD_DESTRUCTOR_ITERATIONS - 1)
 #else
@@ -27,7 +28,8 @@
 
 #define UNIT_TIMEOUT 120 /* seconds a test may take before it has hung */
 
-/* How much a stress test does: LANESCOPE_STRESS is "full", unset, or "little", which is also for builds with sanitizers. */
+/* How much a stress test does: LANESCOPE_STRESS is "full", unset, or "little", which is also for builds with
+ * sanitizers. */
 static inline long unit_amount(long full, long usual, long little) {
   const char *wanted = getenv("LANESCOPE_STRESS");
   if (wanted && strcmp(wanted, "full") == 0) return full;
