@@ -146,6 +146,9 @@ START_TEST(any_text_is_a_name) {
   check_regions(file, name, ODD + RANDOM + 2);
   readback_close(file);
   lsc_session_close(session);
+  for (size_t i = 0; i < RANDOM + 2; i++) free((char *)name[ODD + i]);
+  free(label);
+  free(thread);
 }
 END_TEST
 
@@ -164,6 +167,8 @@ START_TEST(twenty_thousand_names_are_in_the_file) {
   check_regions(file, name, MANY);
   readback_close(file);
   lsc_session_close(session);
+  for (int i = 0; i < MANY; i++) free((char *)name[i]);
+  free(name);
 }
 END_TEST
 
