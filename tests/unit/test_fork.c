@@ -79,8 +79,12 @@ static void *record_once(void *session) {
   return NULL;
 }
 
+/* Each rests a little, so that what they leave behind does not slow the forks down. */
 static void *register_threads(void *session) {
-  while (!stop) pthread_join(unit_start(record_once, session), NULL);
+  while (!stop) {
+    pthread_join(unit_start(record_once, session), NULL);
+    usleep(500);
+  }
   return NULL;
 }
 
@@ -90,7 +94,7 @@ static void *define_regions(void *unused) {
   while (!stop) {
     snprintf(name, sizeof name, "busy %ld", ++names);
     lsc_region(name, &id);
-    if (names % 100 == 0) usleep(100);
+    if (names % 10 == 0) usleep(500);
   }
   return unused;
 }
@@ -103,6 +107,7 @@ static void *open_and_snapshot(void *unused) {
     record_once(&session);
     if (lsc_snapshot_take(session, &s) == LSC_OK) lsc_snapshot_commit(&s);
     lsc_session_close(session);
+    usleep(100);
   }
   return unused;
 }
@@ -124,7 +129,8 @@ static void *snapshot_always(void *session) {
   return NULL;
 }
 
-/* AddressSanitizer's allocator is not made for this: a child may find its lock taken. */
+/* AddressSanitizer of GCC 12 does not hold its own allocator over fork(): a child may hang there, also in what the library
+ * allocates for a message. */
 #if defined(__SANITIZE_ADDRESS__)
 #define FORKS 0
 #else
@@ -137,9 +143,8 @@ START_TEST(forks_beside_busy_threads_never_hang) {
   pthread_t thread[] = {unit_start(register_threads, &session), unit_start(define_regions, NULL),
                         unit_start(open_and_snapshot, NULL), unit_start(record_always, &session),
                         unit_start(snapshot_always, &session)};
-  /* AddressSanitizer of GCC 12 does not hold its own allocator over fork(): a child that allocates may hang there. */
   for (long i = 0; i < FORKS; i++)
-    ck_assert_int_eq(run_child(i % 2 && !UNIT_SANITIZED ? opens_its_own : records_nothing, session), 0);
+    ck_assert_int_eq(run_child(i % 2 ? opens_its_own : records_nothing, session), 0);
   stop = 1;
   for (size_t t = 0; t < sizeof thread / sizeof *thread; t++) pthread_join(thread[t], NULL);
   ck_assert_int_eq(lsc_session_close(session), LSC_OK);

@@ -126,14 +126,16 @@ static void *describe(void *argument) {
 START_TEST(any_text_is_a_name) {
   lsc_session session;
   const char *name[ODD + RANDOM + 2];
+  char *made[RANDOM + 2]; /* check_regions sorts the names */
   unsigned seed = 5;
   char *label = any_text(&seed, LSC_MAX_NAME), *thread = any_text(&seed, LSC_MAX_NAME);
   const lsc_session_options options = {sizeof options, label};
   ck_assert_int_eq(lsc_session_open(&options, &session), LSC_OK);
   ck_assert_int_eq(lsc_thread_describe(session, thread, 0, 0), LSC_OK);
   for (size_t i = 0; i < ODD; i++) name[i] = odd[i];
-  for (size_t i = 0; i < RANDOM; i++) name[ODD + i] = any_text(&seed, 30 + (size_t)rand_r(&seed) % (LSC_MAX_NAME - 30));
-  for (size_t i = 0; i < 2; i++) name[ODD + RANDOM + i] = any_text(&seed, LSC_MAX_NAME);
+  for (size_t i = 0; i < RANDOM; i++) made[i] = any_text(&seed, 30 + (size_t)rand_r(&seed) % (LSC_MAX_NAME - 30));
+  for (size_t i = 0; i < 2; i++) made[RANDOM + i] = any_text(&seed, LSC_MAX_NAME);
+  for (size_t i = 0; i < RANDOM + 2; i++) name[ODD + i] = made[i];
   for (size_t i = 1; i < ODD + RANDOM + 2; i++) record(session, name[i]);
   pthread_join(unit_start(describe, &session), NULL);
   ck_assert_int_eq(lsc_write(session, "run.h5", NULL), LSC_OK);
@@ -146,7 +148,7 @@ START_TEST(any_text_is_a_name) {
   check_regions(file, name, ODD + RANDOM + 2);
   readback_close(file);
   lsc_session_close(session);
-  for (size_t i = 0; i < RANDOM + 2; i++) free((char *)name[ODD + i]);
+  for (size_t i = 0; i < RANDOM + 2; i++) free(made[i]);
   free(label);
   free(thread);
 }
