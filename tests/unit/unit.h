@@ -18,13 +18,14 @@
 #define UNIT_SANITIZED 0
 #endif
 
-/* ThreadSanitizer forgets a thread before the last round of its destructors: what it runs there must not be
- * instrumented code. */
 #if defined(__SANITIZE_THREAD__)
-#define UNIT_DESTRUCTOR_ROUNDS (PTHREAD_DESTRUCTOR_ITERATIONS - 1)
+#define UNIT_THREAD_SANITIZED 1
 #else
-#define UNIT_DESTRUCTOR_ROUNDS PTHREAD_DESTRUCTOR_ITERATIONS
+#define UNIT_THREAD_SANITIZED 0
 #endif
+
+/* ThreadSanitizer forgets a thread before the last round of its destructors: no instrumented code may run there. */
+#define UNIT_DESTRUCTOR_ROUNDS (PTHREAD_DESTRUCTOR_ITERATIONS - UNIT_THREAD_SANITIZED)
 
 #define UNIT_TIMEOUT 120 /* seconds a test may take before it has hung */
 
