@@ -22,6 +22,7 @@ struct lsc_fill {
   const uint32_t *region_ids;    /* [snapshot->regions] id in /region_table of each region of the snapshot */
   const struct lsc_names *names; /* of /region_table */
   unsigned apis;                 /* of all ranks: the column `apis` is left out when one bit is set */
+  int threads;                   /* some rank has lanes: /thread_table and thread_ids are there */
   int tasks;                     /* some rank has tasks: task_ids and await_ns are there */
 };
 

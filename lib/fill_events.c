@@ -53,12 +53,14 @@ static void fill_region_ids(const struct lsc_fill *fill, size_t first, size_t co
 }
 
 int lsc_fill_has_event_column(const struct lsc_fill *fill, int column) {
+  if (column == LSC_EVENT_THREADS) return fill->threads;
   if (column == LSC_EVENT_TASKS || column == LSC_EVENT_AWAIT) return fill->tasks;
   if (column == LSC_EVENT_APIS) return (fill->apis & (fill->apis - 1)) != 0;
   return 1;
 }
 
 int lsc_fill_has_open_column(const struct lsc_fill *fill, int column) {
+  if (column == LSC_OPEN_THREADS) return fill->threads;
   if (column == LSC_OPEN_TASKS || column == LSC_OPEN_AWAIT) return fill->tasks;
   if (column == LSC_OPEN_APIS) return (fill->apis & (fill->apis - 1)) != 0;
   return 1;

@@ -86,6 +86,7 @@ LSC_API const char *lsc_version(void);
 typedef struct lsc_session_options {
   size_t size;       /* sizeof(lsc_session_options) */
   const char *label; /* kept with the run, UTF-8, or NULL; copied */
+  int no_lanes;      /* 1: calls carry no thread and there are no tasks; each thread still has a stack of its own */
 } lsc_session_options;
 
 /*
@@ -103,6 +104,14 @@ LSC_API lsc_status lsc_session_close(lsc_session session);
 
 /* 1 while the session is open in this process, else 0. */
 LSC_API int lsc_session_is_open(lsc_session session);
+
+/*
+ * Between a pause and the resume, calls that begin are not recorded, on any thread, and their ends are taken and
+ * ignored, also after the resume; calls that began before the pause end as usual. A second pause or resume changes
+ * nothing. LSC_OK; LSC_INACTIVE.
+ */
+LSC_API lsc_status lsc_session_pause(lsc_session session);
+LSC_API lsc_status lsc_session_resume(lsc_session session);
 
 /*
  * The handle of the region of that name, which is made if it is new: any UTF-8 text of at most LSC_MAX_NAME bytes.
@@ -148,7 +157,7 @@ typedef struct lsc_token {
 
 /*
  * As lsc_begin, for a call whose end may come out of order or on another thread. token: receives its name, or zeros on
- * failure. The statuses of lsc_begin; LSC_INVALID: token is NULL.
+ * failure and while the session is paused. The statuses of lsc_begin; LSC_INVALID: token is NULL.
  */
 LSC_API lsc_status lsc_scope_begin(lsc_session session, lsc_region_id region, lsc_token *token);
 
@@ -170,8 +179,8 @@ typedef struct lsc_task {
 
 /*
  * Makes a task of the session. kind: what it is (`fiber`); name: its own; coro_name: the function that it runs, or
- * NULL. Copied. LSC_OK; LSC_INACTIVE; LSC_INVALID: a NULL; LSC_BAD_NAME; LSC_NO_MEMORY; LSC_LIMIT. On failure *task is
- * zero, which is safe to use.
+ * NULL. Copied. LSC_OK; LSC_INACTIVE; LSC_INVALID: a NULL, or the session has no lanes; LSC_BAD_NAME; LSC_NO_MEMORY;
+ * LSC_LIMIT. On failure *task is zero, which is safe to use.
  */
 LSC_API lsc_status lsc_task_open(lsc_session session, const char *kind, const char *name, const char *coro_name,
                                  lsc_task *task);

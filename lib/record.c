@@ -3,17 +3,19 @@
 
 #include "scope.h"
 
-/* Without memory for the call it is counted, and the stack is set aside until its end has come, so that no other call
- * takes that end. */
+/* Sets the stack aside until the end of a call that has no frame has come, so that no other call takes that end. */
+static void lose_call(struct lsc_stack *stack) {
+  if (stack->lost++) return;
+  stack->kept_depth = stack->depth;
+  stack->kept_capacity = stack->capacity;
+  stack->depth = stack->capacity = 0;
+}
+
+/* Without memory for the call it is counted. */
 static lsc_status drop_call(struct lsc_track *track) {
-  struct lsc_stack *stack = track->stack;
   uint64_t dropped = atomic_load_explicit(&track->dropped, memory_order_relaxed);
   atomic_store_explicit(&track->dropped, dropped + 1, memory_order_relaxed);
-  if (stack->lost++ == 0) {
-    stack->kept_depth = stack->depth;
-    stack->kept_capacity = stack->capacity;
-    stack->depth = stack->capacity = 0;
-  }
+  lose_call(track->stack);
   return LSC_NO_MEMORY;
 }
 
@@ -37,8 +39,20 @@ static __attribute__((noinline)) lsc_status begin_slow(lsc_session session, lsc_
   return lsc_begin_slowly(session, api, region, &track, &row);
 }
 
-static inline lsc_status begin(lsc_session session, lsc_api api, lsc_region_id region) {
+/* A call of a session that is paused or not open. */
+static __attribute__((noinline)) lsc_status begin_unrecorded(lsc_session session, lsc_api api, lsc_region_id region) {
+  struct lsc_track *track;
   if (!lsc_handle_is_open(session)) return LSC_INACTIVE;
+  if (region >= lsc_region_count()) return LSC_INVALID;
+  lsc_status status = lsc_thread_enter(session, api, &track);
+  if (status != LSC_OK) return status;
+  lsc_drop_closed(track->stack);
+  if (track->stack->lost || !lsc_stack_mute(track->stack, region)) lose_call(track->stack);
+  return LSC_OK;
+}
+
+static inline lsc_status begin(lsc_session session, lsc_api api, lsc_region_id region) {
+  if (LSC_UNLIKELY(!lsc_handle_records(session))) return begin_unrecorded(session, api, region);
   struct lsc_track *track = lsc_thread_track(lsc_self, session | (uint64_t)api);
   if (LSC_UNLIKELY(!track || region >= lsc_region_count())) return begin_slow(session, api, region);
   struct lsc_stack *stack = track->stack;

@@ -94,6 +94,7 @@ lsc_status lsc_scope_begin_as(lsc_session session, lsc_api api, lsc_region_id re
   if (!token) return LSC_INVALID;
   memset(token, 0, sizeof *token);
   if ((unsigned)api > LSC_API_FORTRAN_THREADS) return LSC_INVALID;
+  if (!lsc_handle_records(session) && lsc_handle_is_open(session)) return LSC_OK;
   struct lsc_track *track;
   lsc_status status = lsc_thread_enter(session, api, &track);
   if (status != LSC_OK) return status;

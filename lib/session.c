@@ -31,7 +31,7 @@ static uint64_t generation; /* under the lock */
 struct lsc_session_state *lsc_session_pin(lsc_session session) {
   unsigned slot = lsc_slot_of(session);
   atomic_fetch_add(&slots[slot].pins, 1);
-  if (atomic_load(&lsc_open_handle[slot]) == session) return slots[slot].state;
+  if ((atomic_load(&lsc_open_handle[slot]) & ~LSC_PAUSED) == session) return slots[slot].state;
   atomic_fetch_sub(&slots[slot].pins, 1);
   return NULL;
 }
@@ -81,6 +81,7 @@ static struct lsc_session_state *new_state(const lsc_session_options *options) {
   if (!state) return NULL;
   state->source = lsc_slab_new();
   if (options && options->label) state->label = strdup(options->label);
+  state->no_lanes = options && options->no_lanes;
   if (!state->source || (options && options->label && !state->label)) {
     free_state(state);
     return NULL;
@@ -124,6 +125,17 @@ lsc_status lsc_session_open(const lsc_session_options *options, lsc_session *ses
 }
 
 int lsc_session_is_open(lsc_session session) { return lsc_handle_is_open(session); }
+
+/* Only from one of the two states of this very session to the other: a close that comes first wins. */
+static lsc_status turn(lsc_session session, uint64_t from, uint64_t to) {
+  if (!lsc_handle_is_open(session))
+    return lsc_fail(LSC_INACTIVE, "session %#llx is not open", (unsigned long long)session);
+  atomic_compare_exchange_strong(&lsc_open_handle[lsc_slot_of(session)], &from, to);
+  return LSC_OK;
+}
+
+lsc_status lsc_session_pause(lsc_session session) { return turn(session, session, session | LSC_PAUSED); }
+lsc_status lsc_session_resume(lsc_session session) { return turn(session, session | LSC_PAUSED, session); }
 
 lsc_status lsc_session_collect(lsc_session session, struct lsc_session_state **state) {
   *state = lsc_session_pin(session);

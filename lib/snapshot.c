@@ -68,6 +68,7 @@ lsc_status lsc_snapshot_take(lsc_session session, struct lsc_snapshot *s) {
   }
   s->session = session;
   s->label = state->label;
+  s->no_lanes = state->no_lanes;
   s->open_ns = state->open_ns;
   s->open_unix_ns = state->open_unix_ns;
   s->streams->state = state;

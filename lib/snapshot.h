@@ -74,6 +74,7 @@ struct lsc_snapshot {
   struct lsc_lane_info *lane;
 
   unsigned apis; /* bit k: API k made a call */
+  int no_lanes;  /* as the session was opened */
   uint64_t dropped;
   int64_t overhead_ns;
 

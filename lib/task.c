@@ -106,7 +106,11 @@ lsc_status lsc_task_open(lsc_session session, const char *kind, const char *name
   struct lsc_session_state *state = status == LSC_OK ? lsc_session_pin(session) : NULL;
   if (status == LSC_OK && !state)
     status = lsc_fail(LSC_INACTIVE, "session %#llx is not open", (unsigned long long)session);
-  if (state) {
+  if (state && state->no_lanes) {
+    status = lsc_fail(LSC_INVALID, "session %#llx was opened without lanes, so it has no tasks",
+                      (unsigned long long)session);
+    lsc_session_unpin(session);
+  } else if (state) {
     status = add_task(state, kind, name, coro_name ? coro_name : "", &task->number);
     lsc_session_unpin(session);
   }

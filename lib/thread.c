@@ -130,18 +130,24 @@ static int add_entry(struct lsc_thread_state *self, struct lsc_entry entry) {
   }
 }
 
+/* 1 if calls of that API carry their thread in this session. */
+static int knows_thread(const struct lsc_session_state *state, lsc_api api) {
+  return api != LSC_API_FORTRAN && !state->no_lanes;
+}
+
 /* The track that another API of the thread has in this session already. */
-static struct lsc_track *shared_track(const struct lsc_thread_state *self, lsc_session session, lsc_api api) {
-  if (api == LSC_API_FORTRAN) return NULL;
-  for (unsigned other = 0; other < 4; other++) {
-    struct lsc_track *track = other == LSC_API_FORTRAN ? NULL : lsc_thread_track(self, session | other);
+static struct lsc_track *shared_track(const struct lsc_thread_state *self, const struct lsc_session_state *state,
+                                      lsc_api api) {
+  for (lsc_api other = LSC_API_PYTHON; other <= LSC_API_FORTRAN_THREADS; other++) {
+    if (knows_thread(state, other) != knows_thread(state, api)) continue;
+    struct lsc_track *track = lsc_thread_track(self, state->handle | (uint64_t)other);
     if (track) return track;
   }
   return NULL;
 }
 
 static lsc_status register_track(struct lsc_session_state *state, lsc_api api, struct lsc_track **result) {
-  int known = api != LSC_API_FORTRAN;
+  int known = knows_thread(state, api);
   struct lsc_registry *registry = known ? &state->threads : &state->unknown;
   struct lsc_track *track = lsc_track_new(state->source, known);
   if (!track) return LSC_NO_MEMORY;
@@ -161,7 +167,7 @@ static lsc_status register_track(struct lsc_session_state *state, lsc_api api, s
 
 static lsc_status find_or_register(struct lsc_thread_state *self, struct lsc_session_state *state, lsc_api api,
                                    struct lsc_track **track) {
-  *track = shared_track(self, state->handle, api);
+  *track = shared_track(self, state, api);
   lsc_status status = LSC_OK;
   int made = !*track;
   if (made) status = register_track(state, api, track);
@@ -182,8 +188,9 @@ lsc_status lsc_thread_enter(lsc_session session, lsc_api api, struct lsc_track *
     lsc_thread_sweep();
     status = find_or_register(self, state, api, track);
   }
+  int known = knows_thread(state, api);
   lsc_session_unpin(session);
-  lsc_first_use hook = atomic_load_explicit(&hooks[api], memory_order_acquire);
+  lsc_first_use hook = known ? atomic_load_explicit(&hooks[api], memory_order_acquire) : NULL;
   if (status != LSC_OK || !hook) return status;
   hook(session);
   /* What the hook ran may have closed the session, and given the track up. */

@@ -63,7 +63,39 @@ static int grow_stack(struct lsc_stack *stack) {
   return 1;
 }
 
+static void free_muted(struct lsc_muted *muted) {
+  while (muted) {
+    struct lsc_muted *next = muted->next;
+    free(muted);
+    muted = next;
+  }
+}
+
+static void spare_ended(struct lsc_stack *stack) {
+  struct lsc_muted *muted;
+  while ((muted = stack->muted) && atomic_load_explicit(&muted->row.end, memory_order_relaxed)) {
+    stack->muted = muted->next;
+    muted->next = stack->spare_muted;
+    stack->spare_muted = muted;
+  }
+}
+
+int lsc_stack_mute(struct lsc_stack *stack, uint32_t region) {
+  spare_ended(stack);
+  if (stack->depth == stack->capacity && !grow_stack(stack)) return 0;
+  struct lsc_muted *muted = stack->spare_muted;
+  if (muted) stack->spare_muted = muted->next;
+  else if (!(muted = malloc(sizeof *muted))) return 0;
+  muted->row = (struct lsc_row){.region = region};
+  muted->next = stack->muted;
+  stack->muted = muted;
+  stack->frame[stack->depth++] = &muted->row;
+  return 1;
+}
+
 void lsc_stack_free(struct lsc_stack *stack) {
+  free_muted(stack->muted);
+  free_muted(stack->spare_muted);
   free(stack->frame);
   free(stack->held);
   memset(stack, 0, sizeof *stack);

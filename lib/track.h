@@ -21,6 +21,12 @@ struct lsc_task_record;
 
 struct lsc_token_slot;
 
+/* Row of a call that began while its session was paused. Its end, by the owner of the stack, makes it free again. */
+struct lsc_muted {
+  struct lsc_row row;
+  struct lsc_muted *next;
+};
+
 /*
  * An open call that was handed out as a token, by its frame. Its row may be gone together with its chunk as soon as
  * somebody has ended it, so the stack's owner goes by this, and touches the row only once it has claimed the slot.
@@ -42,8 +48,11 @@ struct lsc_stack {
   struct lsc_held *held;        /* by depth */
   struct lsc_token_slot *spare; /* slots of calls that are over */
   uint32_t lost, kept_depth, kept_capacity;
+  struct lsc_muted *muted, *spare_muted; /* open or just ended, innermost first; free ones */
 };
 void lsc_stack_free(struct lsc_stack *stack);
+/* Enters a call that is not recorded: its frame leads to a row outside every chunk. 0 without memory. */
+int lsc_stack_mute(struct lsc_stack *stack, uint32_t region);
 
 /* 1 if the innermost call is a held one. */
 static inline int lsc_stack_holds_top(const struct lsc_stack *stack) {

@@ -36,6 +36,7 @@ static lsc_status put_tables(struct lsc_h5 *h5, const struct lsc_contents *conte
   lsc_status status = LSC_OK;
   for (int id = 0; id < LSC_TABLE_COUNT && !status; id++) {
     if (id == LSC_TABLE_OPEN && contents->tables[id].rows == 0) continue;
+    if (id == LSC_TABLE_THREAD && !contents->fill->threads) continue;
     status = put_table(h5, id, contents);
   }
   return status;

@@ -32,10 +32,11 @@ static int has_tasks(const struct lsc_snapshot *snapshot) {
 
 /* What any rank has decides which columns there are. */
 static void unite_flags(struct lsc_collection *c) {
-  uint64_t flags[2] = {c->snapshot.apis, (uint64_t)has_tasks(&c->snapshot)};
-  lsc_collection_came(c, lsc_coll_or(c->coll, LSC_TAG_FLAGS, 2, flags, lsc_collection_deadline(c)));
+  uint64_t flags[3] = {c->snapshot.apis, (uint64_t)has_tasks(&c->snapshot), !c->snapshot.no_lanes};
+  lsc_collection_came(c, lsc_coll_or(c->coll, LSC_TAG_FLAGS, 3, flags, lsc_collection_deadline(c)));
   c->fill.apis = (unsigned)flags[0];
   c->fill.tasks = flags[1] != 0;
+  c->fill.threads = flags[2] != 0;
 }
 
 static void unite_names(struct lsc_collection *c) {

@@ -98,6 +98,18 @@ static void try_session_is_open(void) {
   for (size_t i = 0; i < sizeof dead / sizeof dead[0]; ++i) EXPECT(!lsc_session_is_open(dead[i]), "%zu is open", i);
 }
 
+static void try_session_pause(void) {
+  GIVES_FOR_DEAD(lsc_session_pause(no), LSC_INACTIVE);
+  GIVES(lsc_session_pause(session), LSC_OK);
+  GIVES(lsc_session_pause(session), LSC_OK);
+}
+
+static void try_session_resume(void) {
+  GIVES_FOR_DEAD(lsc_session_resume(no), LSC_INACTIVE);
+  GIVES(lsc_session_resume(session), LSC_OK);
+  GIVES(lsc_session_resume(session), LSC_OK);
+}
+
 static void try_region(void) {
   lsc_region_id id;
   static char longest[LSC_MAX_NAME + 2];
@@ -400,7 +412,8 @@ static const struct {
   void (*try)(void);
 } table[] = {
     ROW(strerror),        ROW(message),           ROW(version),         ROW(now_ns),         ROW(session_open),
-    ROW(session_close),   ROW(session_is_open),   ROW(region),          ROW(region_define),  ROW(begin),
+    ROW(session_close),   ROW(session_is_open),   ROW(session_pause),   ROW(session_resume), ROW(region),
+    ROW(region_define),   ROW(begin),
     ROW(end),             ROW(begin_as),          ROW(end_as),          ROW(on_first_use),   ROW(scope_begin),
     ROW(scope_begin_as),  ROW(scope_end),         ROW(task_open),       ROW(task_enter),     ROW(task_leave),
     ROW(task_finish),     ROW(thread_register),   ROW(thread_describe), ROW(lane_ids),       ROW(write),
