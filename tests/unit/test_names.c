@@ -129,7 +129,7 @@ START_TEST(any_text_is_a_name) {
   char *made[RANDOM + 2]; /* check_regions sorts the names */
   unsigned seed = 5;
   char *label = any_text(&seed, LSC_MAX_NAME), *thread = any_text(&seed, LSC_MAX_NAME);
-  const lsc_session_options options = {sizeof options, label};
+  const lsc_session_options options = {.size = sizeof options, .label = label};
   ck_assert_int_eq(lsc_session_open(&options, &session), LSC_OK);
   ck_assert_int_eq(lsc_thread_describe(session, thread, 0, 0), LSC_OK);
   for (size_t i = 0; i < ODD; i++) name[i] = odd[i];

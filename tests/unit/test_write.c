@@ -247,7 +247,7 @@ START_TEST(the_metadata_tells_of_the_run) {
   setenv("SLURM_JOB_ID", "4711", 1);
   setenv("OMP_NUM_THREADS", "3,2", 1);
   lsc_session session;
-  const lsc_session_options labelled = {sizeof labelled, "a r\xc3\xbcn"};
+  const lsc_session_options labelled = {.size = sizeof labelled, .label = "a r\xc3\xbcn"};
   ck_assert_int_eq(lsc_session_open(&labelled, &session), LSC_OK);
   check_write(session, "run.h5", OPTIONS(.python_version = "3.11.2", .command_line = command), LSC_OK);
   check_write(session, "own.h5", NULL, LSC_OK);
