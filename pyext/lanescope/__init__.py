@@ -14,17 +14,28 @@ Importing starts no MPI, no thread and no file. Without an open session, regions
 """
 import enum
 
-from ._core import CollectError, Error, Region, StateError, STATUSES, __version__, lane_ids, now_ns, region
-from ._profile import profile
-from ._session import Session, collect, finalize, session, setup
+from ._core import Call, CollectError, Error, Region, StateError, STATUSES, __version__, lane_ids, now_ns
+from ._manager import ProfileManager, default
+from ._session import Session
+
+region = default.region
+session = default.session
+setup = default.setup
+collect = default.collect
+finalize = default.finalize
+pause = default.pause
+resume = default.resume
+profile = default.profile
 
 Status = enum.IntEnum("Status", STATUSES)
 Status.__doc__ = "Values of `Error.status`, as the C library has them."
-del enum, STATUSES
+del default, enum, STATUSES
 
 __all__ = [
+    "Call",
     "CollectError",
     "Error",
+    "ProfileManager",
     "Region",
     "Session",
     "StateError",
@@ -34,8 +45,10 @@ __all__ = [
     "finalize",
     "lane_ids",
     "now_ns",
+    "pause",
     "profile",
     "region",
+    "resume",
     "session",
     "setup",
 ]

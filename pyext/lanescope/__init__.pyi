@@ -44,7 +44,18 @@ class Region:
     def __new__(cls, name: str) -> Region: ...
     @property
     def name(self) -> str: ...
+    def call(self) -> Call: ...
     def __enter__(self) -> Region: ...
+    def __exit__(
+        self,
+        exception_type: Optional[Type[BaseException]],
+        exception: Optional[BaseException],
+        traceback: Optional[TracebackType],
+        /,
+    ) -> None: ...
+
+class Call:
+    def __enter__(self) -> Call: ...
     def __exit__(
         self,
         exception_type: Optional[Type[BaseException]],
@@ -59,16 +70,23 @@ class Session:
     written: Optional[str]
     def __init__(
         self,
-        path: _Path,
-        comm: Any = None,
+        manager: ProfileManager,
+        path: Optional[_Path] = None,
+        track_threads: bool = True,
         label: Optional[str] = None,
         verbose: bool = True,
+        *,
+        comm: Any = None,
         replace: bool = False,
         timeout: Optional[float] = None,
+        deactivate_profiling: bool = False,
+        file_path: Optional[_Path] = None,
     ) -> None: ...
     @property
     def is_open(self) -> bool: ...
+    def open(self) -> None: ...
     def collect(self, path: _Path, replace: Optional[bool] = None) -> str: ...
+    def finish(self, path: Optional[_Path] = None) -> str: ...
     def __enter__(self) -> Session: ...
     def __exit__(
         self,
@@ -77,24 +95,84 @@ class Session:
         traceback: Optional[TracebackType],
     ) -> None: ...
 
+# Every method acts on the default manager when it is called on the class.
+class ProfileManager:
+    def __init__(self) -> None: ...
+    @classmethod
+    def session(
+        cls,
+        path: Optional[_Path] = None,
+        track_threads: bool = True,
+        label: Optional[str] = None,
+        verbose: bool = True,
+        *,
+        comm: Any = None,
+        replace: bool = False,
+        timeout: Optional[float] = None,
+        deactivate_profiling: bool = False,
+        file_path: Optional[_Path] = None,
+    ) -> Session: ...
+    @classmethod
+    def setup(
+        cls,
+        path: Optional[_Path] = None,
+        track_threads: bool = True,
+        label: Optional[str] = None,
+        verbose: bool = True,
+        *,
+        comm: Any = None,
+        replace: bool = False,
+        timeout: Optional[float] = None,
+        deactivate_profiling: bool = False,
+        file_path: Optional[_Path] = None,
+    ) -> Session: ...
+    @classmethod
+    def region(cls, name: str, /) -> Region: ...
+    @classmethod
+    def profile_region(cls, region_name: str) -> Region: ...
+    @overload
+    @classmethod
+    def profile(cls, function_or_name: str, /) -> Callable[[_F], _F]: ...
+    @overload
+    @classmethod
+    def profile(cls, function_or_name: _F, /) -> _F: ...
+    @classmethod
+    def collect(cls, path: _Path, replace: Optional[bool] = None) -> str: ...
+    @classmethod
+    def finalize(cls, path: Optional[_Path] = None) -> Optional[str]: ...
+    @classmethod
+    def pause(cls) -> None: ...
+    @classmethod
+    def resume(cls) -> None: ...
+
 def session(
-    path: _Path,
-    comm: Any = None,
+    path: Optional[_Path] = None,
+    track_threads: bool = True,
     label: Optional[str] = None,
     verbose: bool = True,
+    *,
+    comm: Any = None,
     replace: bool = False,
     timeout: Optional[float] = None,
+    deactivate_profiling: bool = False,
+    file_path: Optional[_Path] = None,
 ) -> Session: ...
 def setup(
-    path: _Path,
-    comm: Any = None,
+    path: Optional[_Path] = None,
+    track_threads: bool = True,
     label: Optional[str] = None,
     verbose: bool = True,
+    *,
+    comm: Any = None,
     replace: bool = False,
     timeout: Optional[float] = None,
+    deactivate_profiling: bool = False,
+    file_path: Optional[_Path] = None,
 ) -> Session: ...
 def collect(path: _Path, replace: Optional[bool] = None) -> str: ...
 def finalize(path: Optional[_Path] = None) -> Optional[str]: ...
+def pause() -> None: ...
+def resume() -> None: ...
 def region(name: str, /) -> Region: ...
 @overload
 def profile(function_or_name: str, /) -> Callable[[_F], _F]: ...

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Sessions: from the opening to the file, with and without a `with` block."""
+"""One session: from its opening to its file."""
 import atexit
-import functools
 import math
 import os
 import platform
@@ -10,33 +9,52 @@ import threading  # noqa: F401  the recorder looks up the names of threads in it
 
 from . import _core, _summary
 
-_current = None
+DEFAULT_PATH = "profiling_data.h5"
 
 
 class Session:
-    """One run: what regions record on this rank between its opening and its end, and the file it goes into."""
+    """One run: what the regions of a manager record on this rank from its opening to its end, and the file of it."""
 
-    def __init__(self, path, comm=None, label=None, verbose=True, replace=False, timeout=None):
-        self.path = _checked_path(path)
+    def __init__(
+        self,
+        manager,
+        path=None,
+        track_threads=True,
+        label=None,
+        verbose=True,
+        *,
+        comm=None,
+        replace=False,
+        timeout=None,
+        deactivate_profiling=False,
+        file_path=None,
+    ):
+        if path is not None and file_path is not None:
+            raise TypeError("give path or file_path, not both: they are one thing")
+        self.path = checked_path(next(p for p in (path, file_path, DEFAULT_PATH) if p is not None))
         self.label = label
         self.written = None
+        self._manager = manager
+        self._recorder = manager._recorder
         self._comm = _fortran_handle(comm)
+        self._track_threads = bool(track_threads)
         self._verbose = bool(verbose)
         self._replace = bool(replace)
         self._timeout = _checked_timeout(timeout)
+        self._deactivated = bool(deactivate_profiling)
 
     def __repr__(self):
         return f"<lanescope.Session {self.path!r}, {'open' if self.is_open else 'not open'}>"
 
     def __enter__(self):
-        self._open()
+        self.open()
         return self
 
     def __exit__(self, exception_type, exception, traceback):
         if not self.is_open:
             return
         try:
-            self._finish(self.path)
+            self.finish()
         except Exception as error:
             if exception_type is None:
                 raise
@@ -45,48 +63,57 @@ class Session:
     @property
     def is_open(self):
         """Whether regions record into it now."""
-        return _current is self and _core.is_open()
+        return self._manager._current is self and self._recorder.is_open()
 
     def collect(self, path, replace=None):
         """Write what is new since the last collect into another file and go on recording. Collective under MPI."""
         if not self.is_open:
             raise _core.StateError("the session is not open")
-        return self._save(_checked_path(path), self._replace if replace is None else bool(replace), close=False)[0]
+        return self._save(checked_path(path), self._replace if replace is None else bool(replace), close=False)[0]
 
-    def _open(self):
-        global _current
-        if _core.is_open():
+    def open(self):
+        """Begin to record."""
+        if self._recorder.is_open():
             raise _core.StateError(
-                f"a session is open already, for {_current.path}: lanescope.finalize() collects and closes it;"
-                ' lanescope.finalize("other.h5") does so where the first path cannot be written'
+                f"a session is open already, for {self._manager._current.path}: lanescope.finalize() collects and closes"
+                ' it; lanescope.finalize("other.h5") does so where the first path cannot be written; a second session at'
+                " the same time needs a ProfileManager of its own"
             )
-        _core.open(self.label)
-        _current = self
+        if self._deactivated:
+            return
+        self._recorder.open(self.label, not self._track_threads)
+        self._manager._current = self
         try:
             if self._comm is not None or _core.mpi_is_active():
-                _core.attach(_core.COMM_WORLD if self._comm is None else self._comm, self._timeout)
+                self._recorder.attach(_core.COMM_WORLD if self._comm is None else self._comm, self._timeout)
                 self._plan_exit()
         except BaseException:
-            _core.close()
+            self._recorder.close()
             raise
-        _register_exit()
+        # Now, and not at the import: the last registered runs first, before an earlier one that finalizes MPI.
+        atexit.register(self._manager.finalize)
 
-    def _plan_exit(self):
-        # Under mpi4py MPI may be finalized within the block, or after Python is gone.
-        _core.collect_at_exit(
-            self.path, timeout=self._timeout, quiet=not self._verbose, python_version=platform.python_version()
-        )
-
-    def _finish(self, path):
-        saved = self._saved_at_exit() if path == self.path else None
-        self.written, report, rank, size = saved or self._save(path, self._replace, close=True)
+    def finish(self, path=None):
+        """Collect what is new, close, and print the summary. Returns the path of the file with this rank's calls."""
+        try:
+            saved = self._saved_at_exit() if path is None else None
+            self.written, report, rank, size = saved or self._save(path or self.path, self._replace, close=True)
+        finally:
+            if not self._recorder.is_open():
+                atexit.unregister(self._manager.finalize)
         if self._verbose and rank == 0 and report is not None:
             _summary.show(report, self.label, size, self.written)
         return self.written
 
+    def _plan_exit(self):
+        # Under mpi4py MPI may be finalized within the block, or after Python is gone.
+        self._recorder.collect_at_exit(
+            self.path, timeout=self._timeout, quiet=not self._verbose, python_version=platform.python_version()
+        )
+
     def _saved_at_exit(self):
         try:
-            saved = _core.collected_at_exit()
+            saved = self._recorder.collected_at_exit()
         except _core.CollectError:
             self._close_late()
             raise
@@ -96,8 +123,8 @@ class Session:
 
     def _close_late(self):
         """Close, after MPI was finalized: what was recorded since goes into a file of its own."""
-        if not _core.uncollected():
-            _core.close()
+        if not self._recorder.uncollected():
+            self._recorder.close()
             return
         stem, suffix = os.path.splitext(self.path)
         written, _, rank, _ = self._save(f"{stem}.late{suffix}", self._replace, close=True, quiet=True)
@@ -105,7 +132,7 @@ class Session:
             print(f"lanescope: calls that ended after MPI_Finalize are in {written}", file=sys.stderr)
 
     def _save(self, path, replace, close, quiet=False):
-        return _core.save(
+        return self._recorder.save(
             path,
             timeout=self._timeout,
             replace=replace,
@@ -115,46 +142,8 @@ class Session:
         )
 
 
-def session(path, comm=None, label=None, verbose=True, replace=False, timeout=None):
-    """A session for a `with` block: opened at its begin, collected into the file `path` and closed at its end.
-
-    comm: the mpi4py communicator of the ranks that share the file; default: MPI_COMM_WORLD, if MPI is initialized.
-    label: kept in the file. verbose: rank 0 prints a summary at the end. replace: a path may be collected to again.
-    timeout: seconds to wait for a rank; default: LANESCOPE_TIMEOUT or 600.
-    An exception that leaves the block goes on unchanged, after what was recorded has been collected.
-    """
-    return Session(path, comm, label, verbose, replace, timeout)
-
-
-def setup(path, comm=None, label=None, verbose=True, replace=False, timeout=None):
-    """Open a session without a block. `finalize` ends it; the end of the program does if nothing else did."""
-    new = Session(path, comm, label, verbose, replace, timeout)
-    new._open()
-    return new
-
-
-def collect(path, replace=None):
-    """Write what is new since the last collect into the file `path`, and go on recording. Collective under MPI.
-
-    Returns the path of the file with this rank's calls.
-    """
-    if not _core.is_open():
-        raise _core.StateError(f"no session is open, so nothing goes into {path}: call lanescope.setup first")
-    return _current.collect(path, replace)
-
-
-def finalize(path=None):
-    """Collect what is new into the session's file, print the summary and close the session. Collective under MPI.
-
-    path: another file than the one given at the opening. Without an open session it does nothing. If it fails, the
-    session stays open, with all that it recorded. Returns the path of the file with this rank's calls.
-    """
-    if not _core.is_open():
-        return None
-    return _current._finish(_current.path if path is None else _checked_path(path))
-
-
-def _checked_path(path):
+def checked_path(path):
+    """The absolute path as str. ValueError if it is none, TypeError if it is no path at all."""
     text = os.fsdecode(path)
     if not text or "\0" in text:
         raise ValueError(f"{text!r} is no path of a file")
@@ -177,9 +166,3 @@ def _fortran_handle(comm):
         return comm.py2f()
     except AttributeError:
         raise TypeError(f"comm must be a communicator of mpi4py, not {type(comm).__name__}") from None
-
-
-@functools.lru_cache(maxsize=None)
-def _register_exit():
-    # Now, and not at the import: the last registered runs first, before an earlier one that finalizes MPI.
-    atexit.register(finalize)

@@ -8,14 +8,12 @@
 
 #include <lanescope.h>
 
-/*
- * State of one instance of the module. The types hold the module, so every object of theirs may point to the state.
- * session: written by open, close and save, read by every region and decorated function; 0: none is open.
- */
+struct lsc_core_recorder;
+
+/* State of one instance of the module. The types hold the module, so every object of theirs may point to the state. */
 typedef struct lsc_core_state {
-  lsc_session session;
-  PyObject *regions; /* dict: name -> Region */
-  PyTypeObject *region_method_type, *region_type, *profiled_type, *report_type;
+  struct lsc_core_recorder *recorder; /* of lanescope.region and lanescope.profile */
+  PyTypeObject *recorder_type, *region_method_type, *call_type, *region_type, *profiled_type, *report_type;
   PyObject *error, *state_error, *collect_error;
   PyObject *stats_dtype; /* NumPy's dtype of lsc_stats */
 } lsc_core_state;
@@ -27,9 +25,10 @@ static inline lsc_core_state *lsc_core_state_of(PyObject *module) {
 /* Each adds its part to a new module: 0, or -1 with an exception. */
 int lsc_core_add_errors(PyObject *module, lsc_core_state *state);
 int lsc_core_add_region(PyObject *module, lsc_core_state *state);
+int lsc_core_add_call(PyObject *module, lsc_core_state *state);
 int lsc_core_add_profiled(PyObject *module, lsc_core_state *state);
 int lsc_core_add_report(PyObject *module, lsc_core_state *state);
-int lsc_core_add_session(PyObject *module);
+int lsc_core_add_recorder(PyObject *module, lsc_core_state *state);
 int lsc_core_add_arrays(PyObject *module);
 
 /* A type of the module, from its spec, added to the module under its name. New reference or NULL. */
@@ -44,20 +43,31 @@ typedef struct lsc_core_source {
   int line;
 } lsc_core_source;
 
+/* session: written by open, close and save, read by every region and decorated function; 0: none is open. */
+typedef struct lsc_core_recorder {
+  PyObject_HEAD
+  lsc_session session;
+  lsc_core_state *state;
+  PyObject *regions; /* dict: name -> Region; NULL once the recorder is being deleted */
+} lsc_core_recorder;
+
 /* Head of every Region, so that decorated functions reach the id. */
 typedef struct lsc_core_region {
   PyObject_HEAD
-  lsc_core_state *state;
+  lsc_core_recorder *recorder; /* stays until the region is deallocated */
   lsc_region_id id;
   PyObject *name;
   PyObject *enter, *exit; /* the methods, bound once: a `with` makes no object */
 } lsc_core_region;
 
 /*
- * The Region of that name, made at its first use with that source; source NULL: the line of the running Python code.
+ * The recorder's Region of that name, made at its first use with that source; source NULL: the line of the running Python code.
  * New reference; NULL: TypeError if name is no str, ValueError if the library cannot take it, Error.
  */
-lsc_core_region *lsc_core_region_get(lsc_core_state *state, PyObject *name, const lsc_core_source *source);
+lsc_core_region *lsc_core_region_get(lsc_core_recorder *recorder, PyObject *name, const lsc_core_source *source);
+
+/* A call of the region that has not begun. New reference or NULL. */
+PyObject *lsc_core_call_new(lsc_core_region *region);
 
 /* The type of Region.__enter__ and Region.__exit__. */
 PyTypeObject *lsc_core_region_method_type(PyObject *module);

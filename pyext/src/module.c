@@ -17,11 +17,9 @@ PyTypeObject *lsc_core_add_type(PyObject *module, PyType_Spec *spec) {
 static int core_exec(PyObject *module) {
   lsc_core_state *state = lsc_core_state_of(module);
   import_array1(-1);
-  state->regions = PyDict_New();
-  if (!state->regions) return -1;
   if (lsc_core_add_errors(module, state) < 0 || lsc_core_add_region(module, state) < 0 ||
-      lsc_core_add_profiled(module, state) < 0 || lsc_core_add_report(module, state) < 0 ||
-      lsc_core_add_session(module) < 0 || lsc_core_add_arrays(module) < 0 ||
+      lsc_core_add_call(module, state) < 0 || lsc_core_add_profiled(module, state) < 0 || lsc_core_add_report(module, state) < 0 ||
+      lsc_core_add_recorder(module, state) < 0 || lsc_core_add_arrays(module) < 0 ||
       PyModule_AddStringConstant(module, "__version__", lsc_version()) < 0) {
     return -1;
   }
@@ -33,8 +31,10 @@ static int core_exec(PyObject *module) {
 
 static int core_traverse(PyObject *module, visitproc visit, void *arg) {
   lsc_core_state *state = lsc_core_state_of(module);
-  Py_VISIT(state->regions);
+  Py_VISIT(state->recorder);
+  Py_VISIT(state->recorder_type);
   Py_VISIT(state->region_method_type);
+  Py_VISIT(state->call_type);
   Py_VISIT(state->region_type);
   Py_VISIT(state->profiled_type);
   Py_VISIT(state->report_type);
@@ -47,8 +47,10 @@ static int core_traverse(PyObject *module, visitproc visit, void *arg) {
 
 static int core_clear(PyObject *module) {
   lsc_core_state *state = lsc_core_state_of(module);
-  Py_CLEAR(state->regions);
+  Py_CLEAR(state->recorder);
+  Py_CLEAR(state->recorder_type);
   Py_CLEAR(state->region_method_type);
+  Py_CLEAR(state->call_type);
   Py_CLEAR(state->region_type);
   Py_CLEAR(state->profiled_type);
   Py_CLEAR(state->report_type);

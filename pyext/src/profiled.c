@@ -2,7 +2,7 @@
 /*
  * class Profiled:
  *     "A callable that records each call of another one; what `profile` puts in a function's place."
- *     def __init__(self, function, name, source_file, source_line): ...
+ *     def __init__(self, recorder, function, name, source_file, source_line): ...
  *     def __call__(self, *args, **kwargs):
  *         with self.region:
  *             return self.function(*args, **kwargs)
@@ -20,7 +20,7 @@
 typedef struct {
   PyObject_HEAD
   vectorcallfunc vectorcall;
-  lsc_core_state *state;
+  lsc_core_recorder *recorder; /* stays until the object is deallocated */
   lsc_region_id id;
   PyObject *function;
   PyObject *region;
@@ -30,7 +30,7 @@ typedef struct {
 
 static PyObject *profiled_call(PyObject *op, PyObject *const *args, size_t nargsf, PyObject *kwnames) {
   const profiled *self = (profiled *)op;
-  lsc_session session = self->state->session;
+  lsc_session session = self->recorder->session;
   if (!session) return PyObject_Vectorcall(self->function, args, nargsf, kwnames);
   lsc_begin_as(session, LSC_API_PYTHON, self->id);
   PyObject *result = PyObject_Vectorcall(self->function, args, nargsf, kwnames);
@@ -52,15 +52,15 @@ static PyObject *profiled_get(PyObject *op, PyObject *instance, PyObject *owner)
 }
 
 static PyObject *profiled_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
-  static char *keywords[] = {"function", "name", "source_file", "source_line", NULL};
+  static char *keywords[] = {"recorder", "function", "name", "source_file", "source_line", NULL};
   lsc_core_state *state = (lsc_core_state *)PyType_GetModuleState(type);
-  PyObject *function, *name;
+  PyObject *recorder, *function, *name;
   lsc_core_source source;
-  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OOOi:Profiled", keywords, &function, &name, &source.file,
-                                   &source.line)) {
+  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O!OOOi:Profiled", keywords, state->recorder_type, &recorder,
+                                   &function, &name, &source.file, &source.line)) {
     return NULL;
   }
-  lsc_core_region *region = lsc_core_region_get(state, name, &source);
+  lsc_core_region *region = lsc_core_region_get((lsc_core_recorder *)recorder, name, &source);
   if (!region) return NULL;
   profiled *self = (profiled *)type->tp_alloc(type, 0);
   if (!self) {
@@ -68,7 +68,8 @@ static PyObject *profiled_new(PyTypeObject *type, PyObject *args, PyObject *kwar
     return NULL;
   }
   self->vectorcall = profiled_call;
-  self->state = state;
+  Py_INCREF(recorder);
+  self->recorder = (lsc_core_recorder *)recorder;
   self->id = region->id;
   self->region = (PyObject *)region;
   Py_INCREF(function);
@@ -94,6 +95,7 @@ static PyObject *profiled_repr(PyObject *op) {
 static int profiled_traverse(PyObject *op, visitproc visit, void *arg) {
   const profiled *self = (profiled *)op;
   Py_VISIT(Py_TYPE(op));
+  Py_VISIT(self->recorder);
   Py_VISIT(self->function);
   Py_VISIT(self->region);
   Py_VISIT(self->dict);
@@ -114,6 +116,7 @@ static void profiled_dealloc(PyObject *op) {
   PyObject_GC_UnTrack(op);
   if (((profiled *)op)->weak_references) PyObject_ClearWeakRefs(op);
   profiled_clear(op);
+  Py_XDECREF(((profiled *)op)->recorder);
   type->tp_free(op);
   Py_DECREF(type);
 }

@@ -5,6 +5,7 @@
  *     def __new__(cls, name): return region(name)
  *     def __enter__(self): begin(session, self.id); return self
  *     def __exit__(self, *exception): end(session, self.id)
+ *     def call(self): return Call(self)
  *     def __reduce__(self): return Region, (self.name,)
  */
 #include "core.h"
@@ -15,7 +16,7 @@
 static PyObject *region_enter(PyObject *op, PyObject *unused) {
   (void)unused;
   const lsc_core_region *self = (lsc_core_region *)op;
-  lsc_session session = self->state->session;
+  lsc_session session = self->recorder->session;
   if (session) lsc_begin_as(session, LSC_API_PYTHON, self->id);
   Py_INCREF(op);
   return op;
@@ -25,7 +26,7 @@ static PyObject *region_exit(PyObject *op, PyObject *const *args, Py_ssize_t cou
   (void)args;
   (void)count;
   const lsc_core_region *self = (lsc_core_region *)op;
-  lsc_session session = self->state->session;
+  lsc_session session = self->recorder->session;
   if (session) lsc_end_as(session, LSC_API_PYTHON, self->id);
   Py_RETURN_NONE;
 }
@@ -65,62 +66,64 @@ static lsc_status define_here(PyObject *name, lsc_region_id *id) {
   return status;
 }
 
-static lsc_core_region *region_new(lsc_core_state *state, PyObject *name, lsc_region_id id) {
-  lsc_core_region *self = (lsc_core_region *)state->region_type->tp_alloc(state->region_type, 0);
+static lsc_core_region *region_new(lsc_core_recorder *recorder, PyObject *name, lsc_region_id id) {
+  PyTypeObject *type = recorder->state->region_type;
+  lsc_core_region *self = (lsc_core_region *)type->tp_alloc(type, 0);
   if (!self) return NULL;
-  self->state = state;
+  Py_INCREF(recorder);
+  self->recorder = recorder;
   self->id = id;
   Py_INCREF(name);
   self->name = name;
   self->enter = PyCFunction_New(&enter_def, (PyObject *)self);
   self->exit = self->enter ? PyCFunction_New(&exit_def, (PyObject *)self) : NULL;
   /* A finalizer that ran meanwhile may have made the region of this name. */
-  PyObject *kept = self->exit ? PyDict_SetDefault(state->regions, name, (PyObject *)self) : NULL;
+  PyObject *kept = self->exit ? PyDict_SetDefault(recorder->regions, name, (PyObject *)self) : NULL;
   Py_XINCREF(kept);
   Py_DECREF(self);
   return (lsc_core_region *)kept;
 }
 
-static lsc_core_region *region_make(lsc_core_state *state, PyObject *name, const lsc_core_source *source) {
+static lsc_core_region *region_make(lsc_core_recorder *recorder, PyObject *name, const lsc_core_source *source) {
   lsc_region_id id;
   lsc_status status = source ? define(name, source, &id) : define_here(name, &id);
-  if (status == LSC_OK) return region_new(state, name, id);
-  if (!PyErr_Occurred()) lsc_core_raise(state, status);
+  if (status == LSC_OK) return region_new(recorder, name, id);
+  if (!PyErr_Occurred()) lsc_core_raise(recorder->state, status);
   return NULL;
 }
 
-lsc_core_region *lsc_core_region_get(lsc_core_state *state, PyObject *name, const lsc_core_source *source) {
+lsc_core_region *lsc_core_region_get(lsc_core_recorder *recorder, PyObject *name, const lsc_core_source *source) {
   if (!PyUnicode_Check(name)) {
     PyErr_Format(PyExc_TypeError, "the name of a region must be a str, not %.100s", Py_TYPE(name)->tp_name);
     return NULL;
   }
-  if (!state->regions) {
+  if (!recorder || !recorder->regions || !recorder->state->region_type) {
     PyErr_SetString(PyExc_RuntimeError, "the module lanescope is being deleted");
     return NULL;
   }
   PyObject *exact = PyUnicode_FromObject(name);
   if (!exact) return NULL;
-  PyObject *region = PyDict_GetItemWithError(state->regions, exact);
+  PyObject *region = PyDict_GetItemWithError(recorder->regions, exact);
   Py_XINCREF(region);
-  if (!region && !PyErr_Occurred()) region = (PyObject *)region_make(state, exact, source);
+  if (!region && !PyErr_Occurred()) region = (PyObject *)region_make(recorder, exact, source);
   Py_DECREF(exact);
   return (lsc_core_region *)region;
-}
-
-static PyObject *core_region(PyObject *module, PyObject *name) {
-  lsc_core_state *state = lsc_core_state_of(module);
-  return (PyObject *)lsc_core_region_get(state, name, NULL);
 }
 
 static PyObject *region_type_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
   static char *keywords[] = {"name", NULL};
   PyObject *name;
   if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O:Region", keywords, &name)) return NULL;
-  return (PyObject *)lsc_core_region_get((lsc_core_state *)PyType_GetModuleState(type), name, NULL);
+  return (PyObject *)lsc_core_region_get(((lsc_core_state *)PyType_GetModuleState(type))->recorder, name, NULL);
 }
 
 static PyObject *region_reduce(PyObject *op, PyObject *unused) {
   (void)unused;
+  const lsc_core_recorder *recorder = ((lsc_core_region *)op)->recorder;
+  if (recorder != recorder->state->recorder) {
+    return PyErr_Format(PyExc_TypeError, "cannot pickle region %R: it belongs to a ProfileManager of this process",
+                        ((lsc_core_region *)op)->name);
+  }
   return Py_BuildValue("O(O)", Py_TYPE(op), ((lsc_core_region *)op)->name);
 }
 
@@ -131,6 +134,7 @@ static PyObject *region_repr(PyObject *op) {
 static int region_traverse(PyObject *op, visitproc visit, void *arg) {
   const lsc_core_region *self = (lsc_core_region *)op;
   Py_VISIT(Py_TYPE(op));
+  Py_VISIT(self->recorder);
   Py_VISIT(self->enter);
   Py_VISIT(self->exit);
   return 0;
@@ -148,6 +152,7 @@ static void region_dealloc(PyObject *op) {
   PyObject_GC_UnTrack(op);
   region_clear(op);
   Py_XDECREF(((lsc_core_region *)op)->name);
+  Py_XDECREF(((lsc_core_region *)op)->recorder);
   type->tp_free(op);
   Py_DECREF(type);
 }
@@ -157,7 +162,15 @@ static PyMemberDef region_members[] = {
     {NULL, 0, 0, 0, NULL},
 };
 
+static PyObject *region_call(PyObject *op, PyObject *unused) {
+  (void)unused;
+  return lsc_core_call_new((lsc_core_region *)op);
+}
+
 static PyMethodDef region_methods[] = {
+    {"call", region_call, METH_NOARGS,
+     "call($self)\n--\n\n"
+     "One call of the region, for `with region.call():`, where it may end out of order or on another thread."},
     {"__reduce__", region_reduce, METH_NOARGS, NULL},
     {NULL, NULL, 0, NULL},
 };
@@ -181,12 +194,6 @@ static PyType_Spec region_spec = {
     .slots = region_slots,
 };
 
-static PyMethodDef region_functions[] = {
-    {"region", core_region, METH_O,
-     "region(name, /)\n--\n\nThe region of that name: `with lanescope.region(\"solve\"):` records one call of it."},
-    {NULL, NULL, 0, NULL},
-};
-
 static int add_method(lsc_core_state *state, const char *name, size_t bound) {
   PyObject *method = lsc_core_region_method_new(state, name, bound);
   if (!method) return -1;
@@ -204,5 +211,5 @@ int lsc_core_add_region(PyObject *module, lsc_core_state *state) {
       add_method(state, "__exit__", offsetof(lsc_core_region, exit)) < 0) {
     return -1;
   }
-  return PyModule_AddFunctions(module, region_functions);
+  return 0;
 }

@@ -86,9 +86,9 @@ def show(what, cost, floor, bar=None):
 
 
 def recorded(memory):
-    _core.open(None)
+    _core.recorder.open(None, False)
     cost = medians((loop_noop, loop_region, loop_lookup, loop_bare, loop_decorated))
-    _core.close()  # drops the calls: no file is written
+    _core.recorder.close()  # drops the calls: no file is written
     show(f"with region:, {memory}", cost[loop_region], cost[loop_noop], 1.5)
     show(f'with lanescope.region("…"):, {memory}', cost[loop_lookup], cost[loop_noop])
     show(f"decorated call, {memory}", cost[loop_decorated], cost[loop_bare], 2.6)

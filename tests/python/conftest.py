@@ -24,10 +24,10 @@ import lanescope  # noqa: E402
 @pytest.fixture(autouse=True)
 def no_session_left():
     """Each test begins and ends without an open session."""
-    assert not lanescope._core.is_open()
+    assert not lanescope._core.recorder.is_open()
     yield
-    if lanescope._core.is_open():
-        lanescope._core.close()
+    if lanescope._core.recorder.is_open():
+        lanescope._core.recorder.close()
         pytest.fail("the test left its session open")
 
 

@@ -166,7 +166,7 @@ def test_a_rank_that_does_not_come(mpirun, tmp_path):
             "    assert error.status == lanescope.Status.APART, error",
             "else:",
             "    raise SystemExit(3)",
-            "assert not lanescope._core.is_open()",
+            "assert not lanescope._core.recorder.is_open()",
         ),
     )
     assert done.returncode == 0, done.stderr

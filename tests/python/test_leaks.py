@@ -46,7 +46,7 @@ def state(request, tmp_path):
         lanescope.setup(tmp_path / "run.h5", verbose=False)
     yield
     if request.param == "open":
-        _core.close()
+        _core.recorder.close()
 
 
 def test_region(state):
@@ -135,7 +135,7 @@ CLEARED = """
     assert enter() is region
     lanescope.finalize()
     clear(_core)
-    assert told(lambda: lanescope.region("another"))
+    assert told(lambda: lanescope.region("another")) and told(lambda: lanescope.Region("another")) and told(region.call)
     print("told", flush=True)
     os._exit(0)  # Python's own end wants the dict of the module
 """
@@ -148,10 +148,10 @@ def test_what_the_collector_has_cleared_can_be_called(run):
 
 
 def test_report(tmp_path):
-    _core.open(None)
+    _core.recorder.open(None, False)
     with lanescope.region("leak of a report"):
         pass
-    report = _core.save(tmp_path / "run.h5", close=True)[1]
+    report = _core.recorder.save(tmp_path / "run.h5", close=True)[1]
     columns = ("region_ids", "ranks", "event_offsets", "source_files", "summary_statistics")
 
     def use():
@@ -171,11 +171,11 @@ def test_report(tmp_path):
 
 
 def test_a_column_outlives_its_report(tmp_path):
-    _core.open(None)
+    _core.recorder.open(None, False)
     for _ in range(7):
         with lanescope.region("leak of a column"):
             pass
-    report = _core.save(tmp_path / "run.h5", close=True)[1]
+    report = _core.recorder.save(tmp_path / "run.h5", close=True)[1]
     counts = report.table("rank_region_index", ("event_counts",))["event_counts"]
     del report
     gc.collect()
@@ -186,7 +186,7 @@ def test_a_column_outlives_its_report(tmp_path):
 def test_errors():
     def use():
         with pytest.raises(lanescope.StateError):
-            _core.close()
+            _core.recorder.close()
         with pytest.raises(ValueError):
             lanescope.region("a\0b")
 

@@ -149,15 +149,7 @@ def test_attributes_weak_references_and_copies():
     assert copy.copy(add) is add and copy.deepcopy(add) is add
 
 
-async def coroutine():
-    pass
-
-
-def generator():
-    yield
-
-
-@pytest.mark.parametrize("thing", [coroutine, generator, Shape, 42, None, functools.partial(len)])
+@pytest.mark.parametrize("thing", [Shape, 42, None, functools.partial(len)])
 def test_what_cannot_be_profiled_is_refused(thing):
     with pytest.raises(TypeError):
         lanescope.profile(thing)
