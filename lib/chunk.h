@@ -20,7 +20,7 @@ struct lsc_row {
   _Atomic uint64_t start; /* raw clock reading; 0: not published. Release by the owner; acquire by the snapshot */
   _Atomic uint64_t end; /* raw clock reading; 0: open. Release by whoever ends; acquire by the snapshot and the owner */
   uint32_t region;        /* region id, and the API (0 to 2) in the two bits above it */
-  uint32_t depth;         /* open calls of its stack below it */
+  _Atomic uint32_t depth; /* open calls of its stack below it, and the two bits below; the order of each is at its use */
   uint32_t task;          /* task index + 1; 0 outside any task */
   uint32_t thread;        /* thread index + 1; 0 unknown */
 };
@@ -33,9 +33,19 @@ _Static_assert(sizeof(struct lsc_row) == 32, "a row is half a cache line");
  */
 #define LSC_ROW_NOTE UINT32_MAX
 
+/*
+ * Bits of `depth` of a call that was ended by mark (mark.c). ELSEWHERE: stored before the end, which publishes it: the
+ * call's frame may still lie on the stack that began it. DROPPED: release by the owner of that stack, its last touch of
+ * the row; acquire by the commit, which frees the chunk.
+ */
+#define LSC_ROW_ELSEWHERE (1u << 31)
+#define LSC_ROW_DROPPED (1u << 30)
+
 static inline uint32_t lsc_row_region(const struct lsc_row *row) { return row->region & LSC_ROW_REGION_MASK; }
 static inline unsigned lsc_row_api(const struct lsc_row *row) { return row->region >> LSC_ROW_REGION_BITS; }
-static inline uint32_t lsc_row_depth(const struct lsc_row *row) { return row->depth; }
+static inline uint32_t lsc_row_depth(const struct lsc_row *row) {
+  return atomic_load_explicit(&row->depth, memory_order_relaxed) & (LSC_ROW_DROPPED - 1);
+}
 static inline int64_t lsc_row_task(const struct lsc_row *row) { return (int64_t)row->task - 1; }
 static inline int64_t lsc_row_thread(const struct lsc_row *row) { return (int64_t)row->thread - 1; }
 
@@ -52,6 +62,11 @@ struct lsc_chunk {
 _Static_assert(sizeof(struct lsc_chunk) == sizeof(struct lsc_row), "rows keep their alignment behind the head");
 
 static inline struct lsc_row *lsc_chunk_rows(struct lsc_chunk *chunk) { return (struct lsc_row *)(chunk + 1); }
+
+static inline int lsc_chunk_holds(const struct lsc_chunk *chunk, const struct lsc_row *row) {
+  return (const unsigned char *)row > (const unsigned char *)chunk &&
+         (const unsigned char *)row < (const unsigned char *)chunk + chunk->bytes;
+}
 
 #define LSC_CHUNK_MIN 128
 #define LSC_CHUNK_SMALL 512

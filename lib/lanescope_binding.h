@@ -25,6 +25,25 @@ typedef enum lsc_api {
 LSC_API lsc_status lsc_begin_as(lsc_session session, lsc_api api, lsc_region_id region);
 LSC_API lsc_status lsc_end_as(lsc_session session, lsc_api api, lsc_region_id region);
 
+/* Remembers a call that was begun on a stack, in case that its end comes elsewhere. row NULL: none. */
+typedef struct lsc_mark {
+  lsc_session session;
+  void *track;
+  void *row;
+  uint64_t start;
+} lsc_mark;
+
+/* lsc_begin_as, and its mark, which costs next to nothing. The same statuses; no mark where nothing was recorded. */
+LSC_API lsc_status lsc_begin_marked(lsc_session session, lsc_api api, lsc_region_id region, lsc_mark *mark);
+
+/*
+ * Ends that call, from any thread and in any order; it stays on the lane that began it. For a call that lsc_end_as did
+ * not find on top of the calling thread's lane. Nobody else may be ending the same call meanwhile: a binding has a lock
+ * of its own around both, such as Python's. LSC_OK; LSC_INACTIVE: its session is closed, or there is no mark; LSC_STALE:
+ * it was ended before.
+ */
+LSC_API lsc_status lsc_end_marked(lsc_mark mark);
+
 /* lsc_scope_begin of another API. */
 LSC_API lsc_status lsc_scope_begin_as(lsc_session session, lsc_api api, lsc_region_id region, lsc_token *token);
 

@@ -26,7 +26,7 @@ lsc_status lsc_begin_slowly(lsc_session session, lsc_api api, lsc_region_id regi
   if (status != LSC_OK) return status;
   struct lsc_track *track = *found;
   if (track->stack->lost) return drop_call(track);
-  lsc_drop_closed(track->stack);
+  lsc_drop_marked(track->stack);
   if (!lsc_has_room(track, track->stack) && !lsc_track_grow(track)) return drop_call(track);
   lsc_push_row(track, track->stack, region | lsc_stored_api(api) << LSC_ROW_REGION_BITS);
   *row = track->next - 1;
@@ -46,7 +46,7 @@ static __attribute__((noinline)) lsc_status begin_unrecorded(lsc_session session
   if (region >= lsc_region_count()) return LSC_INVALID;
   lsc_status status = lsc_thread_enter(session, api, &track);
   if (status != LSC_OK) return status;
-  lsc_drop_closed(track->stack);
+  lsc_drop_marked(track->stack);
   if (track->stack->lost || !lsc_stack_mute(track->stack, region)) lose_call(track->stack);
   return LSC_OK;
 }
@@ -79,6 +79,13 @@ static __attribute__((noinline)) lsc_status end_in_task(struct lsc_track *track,
   return LSC_OK;
 }
 
+/* The call on top was ended by mark. Then the one that is meant, if any, lies below. */
+static __attribute__((noinline)) lsc_status end_below(lsc_session session, lsc_api api, lsc_region_id region,
+                                                      struct lsc_stack *stack) {
+  lsc_drop_marked(stack);
+  return lsc_end_as(session, api, region);
+}
+
 static inline lsc_status end(lsc_session session, lsc_api api, lsc_region_id region) {
   if (!lsc_handle_is_open(session)) return LSC_INACTIVE;
   uint64_t now = lsc_ticks();
@@ -89,6 +96,7 @@ static inline lsc_status end(lsc_session session, lsc_api api, lsc_region_id reg
   if (LSC_UNLIKELY(!stack->depth)) return end_nothing(stack);
   if (LSC_UNLIKELY(lsc_stack_holds_top(stack))) return lsc_end_held(stack, region, now);
   struct lsc_row *row = stack->frame[stack->depth - 1];
+  if (LSC_UNLIKELY(atomic_load_explicit(&row->end, memory_order_relaxed))) return end_below(session, api, region, stack);
   if (LSC_UNLIKELY(lsc_row_region(row) != region)) return LSC_CROSSED;
   if (LSC_UNLIKELY(row->task)) return end_in_task(track, row, now);
   stack->depth--;
@@ -104,6 +112,17 @@ lsc_status lsc_end(lsc_session session, lsc_region_id region) { return end(sessi
 lsc_status lsc_begin_as(lsc_session session, lsc_api api, lsc_region_id region) {
   if (LSC_UNLIKELY((unsigned)api > LSC_API_FORTRAN_THREADS)) return LSC_INVALID;
   return begin(session, api, region);
+}
+
+lsc_status lsc_begin_marked(lsc_session session, lsc_api api, lsc_region_id region, lsc_mark *mark) {
+  mark->row = NULL;
+  if (LSC_UNLIKELY((unsigned)api > LSC_API_FORTRAN_THREADS)) return LSC_INVALID;
+  lsc_status status = begin(session, api, region);
+  struct lsc_track *track = lsc_thread_track(lsc_self, session | (uint64_t)api);
+  if (LSC_UNLIKELY(status != LSC_OK || !track || !track->stack->depth)) return status;
+  struct lsc_row *row = track->stack->frame[track->stack->depth - 1];
+  *mark = (lsc_mark){session, track, row, atomic_load_explicit(&row->start, memory_order_relaxed)};
+  return LSC_OK;
 }
 
 lsc_status lsc_end_as(lsc_session session, lsc_api api, lsc_region_id region) {

@@ -22,6 +22,9 @@ static inline void lsc_drop_closed(struct lsc_stack *stack) {
   if (LSC_UNLIKELY(stack->held_count)) lsc_drop_ended(stack);
 }
 
+/* By the owner of a stack with a frame whose call may have been ended by mark: drops what is over on top. mark.c */
+void lsc_drop_marked(struct lsc_stack *stack);
+
 /* Writes the note in front of a call inside a task; the track has room for both. task.c */
 void lsc_push_note(struct lsc_track *track);
 /* Turns the note into the time that the call was suspended, before its end is stored. */
@@ -32,7 +35,7 @@ static inline void lsc_push_row(struct lsc_track *track, struct lsc_stack *stack
   if (LSC_UNLIKELY(track->task)) lsc_push_note(track);
   struct lsc_row *row = track->next;
   row->region = region;
-  row->depth = stack->depth;
+  atomic_store_explicit(&row->depth, stack->depth, memory_order_relaxed);
   row->task = track->task;
   row->thread = track->thread;
   stack->frame[stack->depth++] = row;

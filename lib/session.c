@@ -72,6 +72,7 @@ static void free_state(struct lsc_session_state *state) {
   for (size_t i = 0; i < state->path_count; i++) free(state->paths[i]);
   free(state->paths);
   free(state->label);
+  pthread_mutex_destroy(&state->commit);
   if (state->source) lsc_slab_release(state->source);
   free(state);
 }
@@ -79,6 +80,7 @@ static void free_state(struct lsc_session_state *state) {
 static struct lsc_session_state *new_state(const lsc_session_options *options) {
   struct lsc_session_state *state = calloc(1, sizeof *state);
   if (!state) return NULL;
+  pthread_mutex_init(&state->commit, NULL);
   state->source = lsc_slab_new();
   if (options && options->label) state->label = strdup(options->label);
   state->no_lanes = options && options->no_lanes;

@@ -9,6 +9,7 @@
 #ifndef LSC_SESSION_H
 #define LSC_SESSION_H
 
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdint.h>
 
@@ -35,6 +36,7 @@ struct lsc_session_state {
   int64_t open_ns, open_unix_ns;
   _Atomic int
       collecting; /* acquire by who becomes the collector, release when it is done: passes the collector's fields on */
+  pthread_mutex_t commit; /* held by the commit while it frees chunks, and over the end of a call by mark */
   /* The collector's. */
   char **paths;
   size_t path_count;

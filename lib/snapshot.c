@@ -79,7 +79,7 @@ lsc_status lsc_snapshot_take(lsc_session session, struct lsc_snapshot *s) {
 }
 
 void lsc_snapshot_commit(struct lsc_snapshot *s) {
-  for (size_t i = 0; i < s->streams->count; i++) lsc_stream_commit(&s->streams->stream[i]);
+  for (size_t i = 0; i < s->streams->count; i++) lsc_stream_commit(s->streams->state, &s->streams->stream[i]);
   free_parts(s);
 }
 

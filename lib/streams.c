@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "mark.h"
 #include "message.h"
 #include "test_point.h"
 
@@ -136,20 +137,16 @@ uint64_t lsc_stream_end(struct lsc_stream *stream) {
   return atomic_load_explicit(&stream->head->end, memory_order_relaxed);
 }
 
-static int holds_row(const struct lsc_chunk *chunk, const struct lsc_row *row) {
-  return (const unsigned char *)row > (const unsigned char *)chunk &&
-         (const unsigned char *)row < (const unsigned char *)chunk + chunk->bytes;
-}
-
 static int holds_open_row(const struct lsc_stream *stream, const struct lsc_chunk *chunk) {
   for (size_t i = 0; i < stream->open_count; i++)
-    if (holds_row(chunk, stream->open[i])) return 1;
+    if (lsc_chunk_holds(chunk, stream->open[i])) return 1;
   return 0;
 }
 
 /*
  * Chunks before the cursor's are the collector's: their owner has moved on (`next`), and each of their rows has its
- * end, after which nobody touches it. Those with an open row stay in the list, in front of the cursor's chunk, until a
+ * end, after which nobody touches it but for the frame of one that was ended by mark. Those with an open row, or with
+ * such a frame, stay in the list, in front of the cursor's chunk, until a
  * later commit.
  */
 static void free_reported_chunks(struct lsc_stream *stream) {
@@ -157,7 +154,7 @@ static void free_reported_chunks(struct lsc_stream *stream) {
   struct lsc_chunk *kept = NULL, *chunk = atomic_load_explicit(&track->first, memory_order_acquire);
   while (chunk != stream->chunk) {
     struct lsc_chunk *next = atomic_load_explicit(&chunk->next, memory_order_acquire);
-    if (holds_open_row(stream, chunk))
+    if (holds_open_row(stream, chunk) || (track->marked && lsc_mark_holds(chunk)))
       kept = chunk;
     else {
       if (kept)
@@ -170,9 +167,11 @@ static void free_reported_chunks(struct lsc_stream *stream) {
   }
 }
 
-void lsc_stream_commit(struct lsc_stream *stream) {
+void lsc_stream_commit(struct lsc_session_state *state, struct lsc_stream *stream) {
   struct lsc_track *track = stream->track;
+  pthread_mutex_lock(&state->commit);
   if (stream->chunk) free_reported_chunks(stream);
+  pthread_mutex_unlock(&state->commit);
   free(track->carried);
   track->carried = stream->open;
   track->carried_count = stream->open_count;

@@ -78,6 +78,6 @@ void lsc_stream_advance(struct lsc_stream *stream);
 /* The end of the call at the head, or 0 if it counts as open. To be asked once for each. */
 uint64_t lsc_stream_end(struct lsc_stream *stream);
 /* The reported rows are done with: the next snapshot of the track begins behind them, and their chunks are freed. */
-void lsc_stream_commit(struct lsc_stream *stream);
+void lsc_stream_commit(struct lsc_session_state *state, struct lsc_stream *stream);
 
 #endif

@@ -106,6 +106,7 @@ struct lsc_track {
   struct lsc_row **carried;
   size_t carried_count;
   uint64_t reported_dropped, reported_slow_ticks;
+  int marked; /* some call of it was ended by mark; under the session's `commit` */
 
   _Atomic uint32_t references; /* the session's and the owner's; acq_rel: the last one frees after everybody's use */
 };

@@ -6,7 +6,7 @@
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 
-#include <lanescope.h>
+#include <lanescope_binding.h>
 
 struct lsc_core_recorder;
 
@@ -58,6 +58,7 @@ typedef struct lsc_core_region {
   lsc_region_id id;
   PyObject *name;
   PyObject *enter, *exit; /* the methods, bound once: a `with` makes no object */
+  lsc_mark last;          /* the last call that was begun, until one is ended */
 } lsc_core_region;
 
 /*

@@ -4,7 +4,7 @@
  *     "A named stretch of code; there is one object for each name."
  *     def __new__(cls, name): return region(name)
  *     def __enter__(self): begin(session, self.id); return self
- *     def __exit__(self, *exception): end(session, self.id)
+ *     def __exit__(self, *exception): end(session, self.id)  # of self.last, where that is not on top of this lane
  *     def call(self): return Call(self)
  *     def __reduce__(self): return Region, (self.name,)
  */
@@ -15,19 +15,28 @@
 
 static PyObject *region_enter(PyObject *op, PyObject *unused) {
   (void)unused;
-  const lsc_core_region *self = (lsc_core_region *)op;
+  lsc_core_region *self = (lsc_core_region *)op;
   lsc_session session = self->recorder->session;
-  if (session) lsc_begin_as(session, LSC_API_PYTHON, self->id);
+  if (session) lsc_begin_marked(session, LSC_API_PYTHON, self->id, &self->last);
   Py_INCREF(op);
   return op;
+}
+
+/* A call that is not on top of this lane: it was begun on another one, or out of order. */
+static void end_elsewhere(lsc_core_region *self, lsc_status status) {
+  if (status == LSC_NO_BEGIN || status == LSC_CROSSED) lsc_end_marked(self->last);
 }
 
 static PyObject *region_exit(PyObject *op, PyObject *const *args, Py_ssize_t count) {
   (void)args;
   (void)count;
-  const lsc_core_region *self = (lsc_core_region *)op;
+  lsc_core_region *self = (lsc_core_region *)op;
   lsc_session session = self->recorder->session;
-  if (session) lsc_end_as(session, LSC_API_PYTHON, self->id);
+  if (session) {
+    lsc_status status = lsc_end_as(session, LSC_API_PYTHON, self->id);
+    if (status != LSC_OK) end_elsewhere(self, status);
+    self->last.row = NULL;
+  }
   Py_RETURN_NONE;
 }
 

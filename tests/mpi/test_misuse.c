@@ -172,6 +172,23 @@ static void try_end_as(void) {
   GIVES(lsc_end_as(session, LSC_API_FORTRAN, region), LSC_NO_BEGIN);
 }
 
+static void try_begin_marked(void) {
+  lsc_mark mark;
+  GIVES_FOR_DEAD(lsc_begin_marked(no, LSC_API_PYTHON, region, &mark), LSC_INACTIVE);
+  GIVES(lsc_begin_marked(session, (lsc_api)4, region, &mark), LSC_INVALID);
+  GIVES(lsc_begin_marked(session, LSC_API_PYTHON, UINT32_MAX, &mark), LSC_INVALID);
+  EXPECT(!mark.row, "a mark of no call");
+}
+
+static void try_end_marked(void) {
+  lsc_mark mark = {0};
+  GIVES(lsc_end_marked(mark), LSC_INACTIVE);
+  GIVES(lsc_begin_marked(session, LSC_API_PYTHON, region, &mark), LSC_OK);
+  GIVES(lsc_end_marked(mark), LSC_OK);
+  GIVES(lsc_end_marked(mark), LSC_STALE);
+  GIVES(lsc_end(session, region), LSC_NO_BEGIN);
+}
+
 static void try_on_first_use(void) {
   GIVES(lsc_on_first_use((lsc_api)17, NULL), LSC_INVALID);
   GIVES(lsc_on_first_use(LSC_API_C, NULL), LSC_OK);
@@ -414,6 +431,7 @@ static const struct {
     ROW(strerror),        ROW(message),           ROW(version),         ROW(now_ns),         ROW(session_open),
     ROW(session_close),   ROW(session_is_open),   ROW(session_pause),   ROW(session_resume), ROW(region),
     ROW(region_define),   ROW(begin),
+    ROW(begin_marked),    ROW(end_marked),
     ROW(end),             ROW(begin_as),          ROW(end_as),          ROW(on_first_use),   ROW(scope_begin),
     ROW(scope_begin_as),  ROW(scope_end),         ROW(task_open),       ROW(task_enter),     ROW(task_leave),
     ROW(task_finish),     ROW(thread_register),   ROW(thread_describe), ROW(lane_ids),       ROW(write),

@@ -226,3 +226,38 @@ def test_a_session_opened_inside_a_region_on_another_thread(tmp_path):
     lanescope.finalize()
     assert caught == [("kept",)]
     assert Run(tmp_path / "run.h5").count("left") == 0
+
+
+def test_a_region_left_on_another_thread_is_closed_on_the_lane_that_opened_it(tmp_path):
+    region = lanescope.region("moved")
+    with lanescope.session(tmp_path / "run.h5", verbose=False):
+        thread = threading.Thread(target=region.__enter__, name="opener")
+        thread.start()
+        thread.join()
+        time.sleep(0.002)
+        with lanescope.region("here"):
+            region.__exit__(None, None, None)
+    run = Run(tmp_path / "run.h5")
+    (call,) = run.calls("moved")
+    assert run.thread_table["name"][call["thread_ids"]] == "opener"
+    assert call["end_times"] - call["start_times"] >= 2_000_000 and call["parent_ids"] == -1
+    assert "open_calls" not in run.tables
+
+
+def test_regions_that_cross_are_each_closed_at_their_own_end(tmp_path):
+    first, second = lanescope.region("first"), lanescope.region("second")
+    with lanescope.session(tmp_path / "run.h5", verbose=False):
+        for _ in range(3):
+            first.__enter__()
+            second.__enter__()
+            first.__exit__(None, None, None)
+            second.__exit__(None, None, None)
+        first.__exit__(None, None, None)
+        with second:
+            pass
+    run = Run(tmp_path / "run.h5")
+    ones, others = run.calls("first"), run.calls("second")
+    assert (len(ones), len(others)) == (3, 4) and "open_calls" not in run.tables
+    for one, other in zip(ones, others):
+        assert one["start_times"] < other["start_times"] < one["end_times"] < other["end_times"]
+        assert one["parent_ids"] == other["parent_ids"] == -1
