@@ -51,14 +51,25 @@ static __attribute__((noinline)) lsc_status begin_unrecorded(lsc_session session
   return LSC_OK;
 }
 
-static inline lsc_status begin(lsc_session session, lsc_api api, lsc_region_id region) {
+/* Within a task, or above a call that was handed out. */
+static __attribute__((noinline)) lsc_status begin_aside(lsc_session session, lsc_api api, lsc_region_id region) {
+  struct lsc_track *track = lsc_thread_track(lsc_self, session | (uint64_t)api);
+  lsc_drop_closed(track->stack);
+  if (LSC_UNLIKELY(!lsc_has_room(track, track->stack))) return begin_slow(session, api, region);
+  lsc_push_row(track, track->stack, region | lsc_stored_api(api) << LSC_ROW_REGION_BITS);
+  return LSC_OK;
+}
+
+/* Whatever is not the plain case leaves by a tail call, so that the plain one needs no frame. */
+static inline __attribute__((always_inline)) lsc_status begin(lsc_session session, lsc_api api, lsc_region_id region) {
   if (LSC_UNLIKELY(!lsc_handle_records(session))) return begin_unrecorded(session, api, region);
   struct lsc_track *track = lsc_thread_track(lsc_self, session | (uint64_t)api);
   if (LSC_UNLIKELY(!track || region >= lsc_region_count())) return begin_slow(session, api, region);
   struct lsc_stack *stack = track->stack;
-  lsc_drop_closed(stack);
-  if (LSC_UNLIKELY(!lsc_has_room(track, stack))) return begin_slow(session, api, region);
-  lsc_push_row(track, stack, region | lsc_stored_api(api) << LSC_ROW_REGION_BITS);
+  if (LSC_UNLIKELY(track->task | stack->held_count)) return begin_aside(session, api, region);
+  if (LSC_UNLIKELY(track->next == track->limit || stack->depth == stack->capacity))
+    return begin_slow(session, api, region);
+  lsc_push_plain_row(track, stack, region | lsc_stored_api(api) << LSC_ROW_REGION_BITS);
   return LSC_OK;
 }
 
@@ -72,38 +83,41 @@ static __attribute__((noinline)) lsc_status end_nothing(struct lsc_stack *stack)
   return LSC_NO_MEMORY;
 }
 
-static __attribute__((noinline)) lsc_status end_in_task(struct lsc_track *track, struct lsc_row *row, uint64_t now) {
-  track->stack->depth--;
-  lsc_end_note(row, track->running, now);
-  atomic_store_explicit(&row->end, now, memory_order_release);
-  return LSC_OK;
-}
-
-/* The call on top was ended by mark. Then the one that is meant, if any, lies below. */
-static __attribute__((noinline)) lsc_status end_below(lsc_session session, lsc_api api, lsc_region_id region,
-                                                      struct lsc_stack *stack) {
-  lsc_drop_marked(stack);
-  return lsc_end_as(session, api, region);
-}
-
-static inline lsc_status end(lsc_session session, lsc_api api, lsc_region_id region) {
-  if (!lsc_handle_is_open(session)) return LSC_INACTIVE;
-  uint64_t now = lsc_ticks();
-  struct lsc_track *track = lsc_thread_track(lsc_self, session | (uint64_t)api);
-  if (LSC_UNLIKELY(!track) && lsc_thread_enter(session, api, &track) != LSC_OK) return LSC_NO_BEGIN;
-  struct lsc_stack *stack = track->stack;
-  lsc_drop_closed(stack);
-  if (LSC_UNLIKELY(!stack->depth)) return end_nothing(stack);
-  if (LSC_UNLIKELY(lsc_stack_holds_top(stack))) return lsc_end_held(stack, region, now);
-  struct lsc_row *row = stack->frame[stack->depth - 1];
-  if (LSC_UNLIKELY(atomic_load_explicit(&row->end, memory_order_relaxed))) return end_below(session, api, region, stack);
-  if (LSC_UNLIKELY(lsc_row_region(row) != region)) return LSC_CROSSED;
-  if (LSC_UNLIKELY(row->task)) return end_in_task(track, row, now);
+/* Release: the owner's last touch of the row; pairs with the snapshot's acquire, which then owns the row. */
+static inline lsc_status end_row(struct lsc_stack *stack, struct lsc_row *row, uint64_t now) {
   stack->depth--;
   LSC_TEST_POINT("end read");
-  /* Release: the owner's last touch of the row; pairs with the snapshot's acquire, which then owns the row. */
   atomic_store_explicit(&row->end, now, memory_order_release);
   return LSC_OK;
+}
+
+/* Every end that is not the plain one: within a task, above calls that were ended elsewhere, of none. */
+static __attribute__((noinline)) lsc_status end_aside(lsc_session session, lsc_api api, lsc_region_id region,
+                                                      uint64_t now) {
+  struct lsc_track *track;
+  if (lsc_thread_enter(session, api, &track) != LSC_OK) return LSC_NO_BEGIN;
+  struct lsc_stack *stack = track->stack;
+  lsc_drop_marked(stack);
+  if (!stack->depth) return end_nothing(stack);
+  if (lsc_stack_holds_top(stack)) return lsc_end_held(stack, region, now);
+  struct lsc_row *row = stack->frame[stack->depth - 1];
+  if (lsc_row_region(row) != region) return LSC_CROSSED;
+  if (row->task) lsc_end_note(row, track->running, now);
+  return end_row(stack, row, now);
+}
+
+static inline __attribute__((always_inline)) lsc_status end(lsc_session session, lsc_api api, lsc_region_id region) {
+  if (LSC_UNLIKELY(!lsc_handle_is_open(session))) return LSC_INACTIVE;
+  uint64_t now = lsc_ticks();
+  struct lsc_track *track = lsc_thread_track(lsc_self, session | (uint64_t)api);
+  if (LSC_UNLIKELY(!track)) return end_aside(session, api, region, now);
+  struct lsc_stack *stack = track->stack;
+  if (LSC_UNLIKELY(stack->held_count || !stack->depth)) return end_aside(session, api, region, now);
+  struct lsc_row *row = stack->frame[stack->depth - 1];
+  if (LSC_UNLIKELY(row->task || lsc_row_region(row) != region ||
+                   atomic_load_explicit(&row->end, memory_order_relaxed)))
+    return end_aside(session, api, region, now);
+  return end_row(stack, row, now);
 }
 
 lsc_status lsc_begin(lsc_session session, lsc_region_id region) { return begin(session, LSC_API_C, region); }

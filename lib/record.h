@@ -30,10 +30,13 @@ void lsc_push_note(struct lsc_track *track);
 /* Turns the note into the time that the call was suspended, before its end is stored. */
 void lsc_end_note(struct lsc_row *row, struct lsc_task_record *task, uint64_t now);
 
-/* The start is stored last, with release: it publishes the row to the snapshot's acquire. */
-static inline void lsc_push_row(struct lsc_track *track, struct lsc_stack *stack, uint32_t region) {
-  if (LSC_UNLIKELY(track->task)) lsc_push_note(track);
+/*
+ * The clock is read first, so that the processor writes the row while the reading is under way. The start is stored
+ * last, with release: it publishes the row to the snapshot's acquire.
+ */
+static inline void lsc_push_plain_row(struct lsc_track *track, struct lsc_stack *stack, uint32_t region) {
   struct lsc_row *row = track->next;
+  uint64_t now = lsc_ticks();
   row->region = region;
   atomic_store_explicit(&row->depth, stack->depth, memory_order_relaxed);
   row->task = track->task;
@@ -41,7 +44,12 @@ static inline void lsc_push_row(struct lsc_track *track, struct lsc_stack *stack
   stack->frame[stack->depth++] = row;
   track->next = row + 1;
   LSC_TEST_POINT("row written");
-  atomic_store_explicit(&row->start, lsc_ticks(), memory_order_release);
+  atomic_store_explicit(&row->start, now, memory_order_release);
+}
+
+static inline void lsc_push_row(struct lsc_track *track, struct lsc_stack *stack, uint32_t region) {
+  if (track->task) lsc_push_note(track);
+  lsc_push_plain_row(track, stack, region);
 }
 
 /* A call for which the track has room on the fast path: within a task it takes two rows. */
