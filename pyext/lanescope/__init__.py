@@ -14,7 +14,7 @@ Importing starts no MPI, no thread and no file. Without an open session, regions
 """
 import enum
 
-from ._core import Call, CollectError, Error, Region, StateError, STATUSES, __version__, lane_ids, now_ns
+from ._core import Call, CollectError, Error, NestingError, Region, StateError, STATUSES, __version__, lane_ids, now_ns
 from ._manager import ProfileManager, default
 from ._session import Session
 
@@ -35,6 +35,7 @@ __all__ = [
     "Call",
     "CollectError",
     "Error",
+    "NestingError",
     "ProfileManager",
     "Region",
     "Session",

@@ -2,7 +2,7 @@
 import enum
 import os
 from types import TracebackType
-from typing import Any, Callable, Optional, Sequence, Type, TypeVar, Union, final, overload
+from typing import Any, Callable, Optional, Sequence, Tuple, Type, TypeVar, Union, final, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -38,6 +38,10 @@ class Error(Exception):
 
 class StateError(Error): ...
 class CollectError(Error): ...
+
+class NestingError(Error, ValueError):
+    calls: Optional[Tuple[int, int]]
+    lane: Optional[int]
 
 @final
 class Region:

@@ -3,17 +3,16 @@
 
 #include "core.h"
 
-/* A one-dimensional int64 array of the integers in `object`, which has that name in messages. New reference or NULL. */
-static PyArrayObject *integers(PyObject *object, const char *name) {
+PyObject *lsc_core_integers(PyObject *object, const char *name) {
   PyArrayObject *any = (PyArrayObject *)PyArray_FROM_O(object);
   if (!any) return NULL;
-  PyArrayObject *result = NULL;
+  PyObject *result = NULL;
   if (PyArray_NDIM(any) != 1) {
     PyErr_Format(PyExc_ValueError, "%s must have one dimension, not %d", name, PyArray_NDIM(any));
   } else if (!PyArray_ISINTEGER(any) && PyArray_SIZE(any) > 0) {
     PyErr_Format(PyExc_TypeError, "%s must hold integers, not %s", name, PyArray_DESCR(any)->typeobj->tp_name);
   } else {
-    result = (PyArrayObject *)PyArray_FROM_OTF((PyObject *)any, NPY_INT64, NPY_ARRAY_IN_ARRAY | NPY_ARRAY_FORCECAST);
+    result = PyArray_FROM_OTF((PyObject *)any, NPY_INT64, NPY_ARRAY_IN_ARRAY | NPY_ARRAY_FORCECAST);
   }
   Py_DECREF(any);
   return result;
@@ -37,8 +36,9 @@ static PyObject *core_lane_ids(PyObject *module, PyObject *args, PyObject *kwarg
   static char *keywords[] = {"thread_ids", "task_ids", NULL};
   PyObject *thread_ids, *task_ids = Py_None;
   if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|O:lane_ids", keywords, &thread_ids, &task_ids)) return NULL;
-  PyArrayObject *threads = integers(thread_ids, "thread_ids");
-  PyArrayObject *tasks = threads && task_ids != Py_None ? integers(task_ids, "task_ids") : NULL;
+  PyArrayObject *threads = (PyArrayObject *)lsc_core_integers(thread_ids, "thread_ids");
+  PyArrayObject *tasks =
+      threads && task_ids != Py_None ? (PyArrayObject *)lsc_core_integers(task_ids, "task_ids") : NULL;
   PyObject *lanes = threads && (tasks || task_ids == Py_None) ? lanes_of(threads, tasks) : NULL;
   Py_XDECREF(threads);
   Py_XDECREF(tasks);

@@ -14,7 +14,7 @@ struct lsc_core_recorder;
 typedef struct lsc_core_state {
   struct lsc_core_recorder *recorder; /* of lanescope.region and lanescope.profile */
   PyTypeObject *recorder_type, *region_method_type, *call_type, *region_type, *profiled_type, *report_type;
-  PyObject *error, *state_error, *collect_error;
+  PyObject *error, *state_error, *collect_error, *nesting_error;
   PyObject *stats_dtype; /* NumPy's dtype of lsc_stats */
 } lsc_core_state;
 
@@ -30,9 +30,13 @@ int lsc_core_add_profiled(PyObject *module, lsc_core_state *state);
 int lsc_core_add_report(PyObject *module, lsc_core_state *state);
 int lsc_core_add_recorder(PyObject *module, lsc_core_state *state);
 int lsc_core_add_arrays(PyObject *module);
+int lsc_core_add_nest(PyObject *module);
 
 /* A type of the module, from its spec, added to the module under its name. New reference or NULL. */
 PyTypeObject *lsc_core_add_type(PyObject *module, PyType_Spec *spec);
+
+/* A one-dimensional int64 array of the integers in `object`, which has that name in messages. New reference or NULL. */
+PyObject *lsc_core_integers(PyObject *object, const char *name);
 
 /* Raises what a status other than LSC_OK means, with the library's message of this thread. Returns NULL. */
 PyObject *lsc_core_raise(lsc_core_state *state, lsc_status status);

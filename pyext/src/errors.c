@@ -3,6 +3,7 @@
  * class Error(Exception): status = None  # or the int that the library returned
  * class StateError(Error): "called at the wrong time"
  * class CollectError(Error): "the file could not be written"
+ * class NestingError(Error, ValueError): calls = None; lane = None  # rows and lane of the two calls
  */
 #include "core.h"
 
@@ -16,6 +17,23 @@ static PyObject *add_exception(PyObject *module, const char *name, const char *d
   Py_INCREF(type);
   if (PyModule_AddObject(module, name, type) == 0) return type;
   Py_DECREF(type);
+  Py_DECREF(type);
+  return NULL;
+}
+
+/* Calls of one lane that overlap are bad data as well. */
+static PyObject *add_nesting_error(PyObject *module, PyObject *error) {
+  PyObject *bases = PyTuple_Pack(2, error, PyExc_ValueError);
+  PyObject *type = bases ? add_exception(module, "NestingError",
+                                         "Two calls of one lane overlap and neither holds the other. `calls`: the two, "
+                                         "outer one first; `lane`: where.",
+                                         bases)
+                         : NULL;
+  Py_XDECREF(bases);
+  if (!type || (PyObject_SetAttrString(type, "calls", Py_None) == 0 &&
+                PyObject_SetAttrString(type, "lane", Py_None) == 0)) {
+    return type;
+  }
   Py_DECREF(type);
   return NULL;
 }
@@ -52,6 +70,8 @@ int lsc_core_add_errors(PyObject *module, lsc_core_state *state) {
   state->collect_error = add_exception(module, "CollectError",
                                        "The ranks could not write what they recorded into one file.", state->error);
   if (!state->collect_error) return -1;
+  state->nesting_error = add_nesting_error(module, state->error);
+  if (!state->nesting_error) return -1;
   return add_statuses(module);
 }
 

@@ -19,7 +19,7 @@ static int core_exec(PyObject *module) {
   import_array1(-1);
   if (lsc_core_add_errors(module, state) < 0 || lsc_core_add_region(module, state) < 0 ||
       lsc_core_add_call(module, state) < 0 || lsc_core_add_profiled(module, state) < 0 || lsc_core_add_report(module, state) < 0 ||
-      lsc_core_add_recorder(module, state) < 0 || lsc_core_add_arrays(module) < 0 ||
+      lsc_core_add_recorder(module, state) < 0 || lsc_core_add_arrays(module) < 0 || lsc_core_add_nest(module) < 0 ||
       PyModule_AddStringConstant(module, "__version__", lsc_version()) < 0) {
     return -1;
   }
@@ -41,6 +41,7 @@ static int core_traverse(PyObject *module, visitproc visit, void *arg) {
   Py_VISIT(state->error);
   Py_VISIT(state->state_error);
   Py_VISIT(state->collect_error);
+  Py_VISIT(state->nesting_error);
   Py_VISIT(state->stats_dtype);
   return 0;
 }
@@ -57,6 +58,7 @@ static int core_clear(PyObject *module) {
   Py_CLEAR(state->error);
   Py_CLEAR(state->state_error);
   Py_CLEAR(state->collect_error);
+  Py_CLEAR(state->nesting_error);
   Py_CLEAR(state->stats_dtype);
   return 0;
 }

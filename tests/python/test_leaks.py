@@ -225,3 +225,25 @@ def test_whole_sessions(tmp_path):
     after = tracemalloc.get_traced_memory()[0]
     tracemalloc.stop()
     assert after - before < 50 * 32
+
+
+def test_nesting():
+    starts, ends, lanes = np.array([0, 1, 5]), np.array([9, 4, 8]), np.array([-2, -2, -2])
+    bad = np.array([9, 10, 8])
+
+    def use():
+        parents, levels = _core.nest(starts, ends, lanes)
+        assert _core.depths(parents).tolist() == levels.tolist() == [0, 1, 1]
+        assert _core.exclusive(ends - starts, parents).tolist() == [3, 3, 3]
+        for action in (
+            lambda: _core.nest(starts, bad, lanes),
+            lambda: _core.nest(bad, starts, lanes),
+            lambda: _core.nest(starts, ends, [1]),
+            lambda: _core.depths([0]),
+            lambda: _core.exclusive([1], [7]),
+        ):
+            with pytest.raises(ValueError):
+                action()
+
+    assert grown(use, starts, ends, lanes, lanescope.NestingError) == [0, 0, 0, 0]
+    assert kept(use) < TURNS
