@@ -15,6 +15,7 @@
 
 static void start(struct lsc_collection *c, const lsc_save_options *options) {
   for (int i = 0; i < LSC_TABLE_COUNT; i++) lsc_table_init(&c->merged[i], &lsc_table_descs[i]);
+  lsc_metadata_init(&c->metadata);
   lsc_collection_note(c, lsc_options_take(options, &c->options));
   c->timeout = lsc_timeout_ns(c->options.timeout);
   c->grace = c->timeout < LONGEST_GRACE ? c->timeout : LONGEST_GRACE;
@@ -60,7 +61,9 @@ static void keep_results(struct lsc_collection *c) {
   if (options->written && options->written_size) snprintf(options->written, options->written_size, "%s", c->final);
   if (c->coll->rank) return;
   lsc_session_add_path(c->session, c->target.path);
-  if (options->report) *options->report = lsc_report_take(c->merged);
+  if (options->report) {
+    *options->report = lsc_report_take(c->merged, &c->metadata, &c->fill, options->keep_events && c->coll->size == 1);
+  }
 }
 
 static void finish(struct lsc_collection *c, lsc_status status) {
@@ -68,6 +71,7 @@ static void finish(struct lsc_collection *c, lsc_status status) {
   if (c->has_snapshot && status == LSC_OK) lsc_snapshot_commit(&c->snapshot);
   else if (c->has_snapshot) lsc_snapshot_drop(&c->snapshot);
   for (int i = 0; i < LSC_TABLE_COUNT; i++) lsc_table_free(&c->merged[i]);
+  lsc_metadata_free(&c->metadata);
   lsc_names_free(&c->names);
   lsc_target_close(&c->target);
   free(c->ids);

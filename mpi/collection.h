@@ -13,6 +13,7 @@
 #include "coll.h"
 #include "fill.h"
 #include "lanescope_file.h"
+#include "metadata.h"
 #include "publish.h"
 #include "snapshot.h"
 #include "table.h"
@@ -64,6 +65,7 @@ struct lsc_collection {
   uint32_t *ids;          /* fill.region_ids */
   uint64_t events;        /* of all ranks */
   struct lsc_table merged[LSC_TABLE_COUNT]; /* rank 0 */
+  struct lsc_metadata metadata;             /* rank 0 */
 
   struct lsc_target target;    /* rank 0 */
   char *final, *temporary;     /* rank 0's target, as every rank knows it */

@@ -10,7 +10,6 @@
 
 #include "h5.h"
 #include "message.h"
-#include "metadata.h"
 
 #define MOST_HEADERS 65536 /* bytes; more than HDF5 needs to describe the group and the columns of /events */
 
@@ -59,7 +58,8 @@ static lsc_status make_image(const char *path, const struct lsc_contents *conten
   if (status) return status;
   status = put_root(h5);
   if (!status) status = lsc_h5_group(h5, "metadata");
-  if (!status) status = lsc_metadata_write(h5, contents->fill->snapshot, contents->ranks, contents->options);
+  if (!status) status = lsc_metadata_write(h5, contents->fill->snapshot, contents->ranks, contents->options,
+                                            contents->metadata);
   if (!status) status = put_tables(h5, contents);
   if (!status) status = lsc_h5_image(h5, image, size);
   return lsc_h5_close(h5, status);

@@ -5,6 +5,7 @@
 
 #include "fill.h"
 #include "lanescope_file.h"
+#include "metadata.h"
 
 struct lsc_contents {
   const struct lsc_table *tables; /* [LSC_TABLE_COUNT] merged over the ranks */
@@ -13,6 +14,7 @@ struct lsc_contents {
   int ranks;
   const char *name;                /* of the file that it is going to be, for messages */
   const lsc_save_options *options; /* or NULL */
+  struct lsc_metadata *metadata;   /* receives the attributes of /metadata */
 };
 
 /*

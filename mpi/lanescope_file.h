@@ -13,8 +13,8 @@
 extern "C" {
 #endif
 
-/* What a collect gathered, kept in memory on the rank that wrote it: its small tables, not /events. Opaque, owned by
- * the caller. */
+/* What a collect gathered, kept in memory on the rank that wrote it: its small tables, and /events if that was asked
+ * for. Opaque, owned by the caller. */
 typedef struct lsc_report lsc_report;
 
 typedef struct lsc_save_options {
@@ -27,6 +27,7 @@ typedef struct lsc_save_options {
   lsc_report **report;        /* if not NULL: receives the report on rank 0, NULL on the others and on failure */
   char *written;              /* if not NULL: receives the path of the file that holds this rank's calls */
   size_t written_size;        /* bytes in written; a longer path is cut */
+  int keep_events;            /* 1: where this is the only rank, the report holds /events, too */
 } lsc_save_options;
 
 /*
@@ -95,11 +96,15 @@ LSC_API void lsc_rank_of(lsc_session session, int *rank, int *size);
 LSC_API void lsc_detach(lsc_session session);
 
 /*
- * A column of a report, by the names of the file (`rank_region_index`, `event_counts`). The view is valid until the
- * report is freed. LSC_OK; LSC_INVALID: a NULL, no such table or column.
+ * A column of a report, by the names of the file (`rank_region_index`, `event_counts`). The attributes of /metadata are
+ * the tables metadata_texts and metadata_numbers, each with the columns names and values. `events` is there with
+ * keep_events, unless memory ran out; what the file leaves out is not there. The view is valid until the report is
+ * freed. LSC_OK; LSC_INVALID: a NULL, no such table or column.
  */
 LSC_API lsc_status lsc_report_column(const lsc_report *report, const char *table, const char *column,
                                      lsc_column_view *view);
+/* The name of column number i, from 0, of a table of a report; static. NULL: an argument is, no such table, no more. */
+LSC_API const char *lsc_report_column_name(const lsc_report *report, const char *table, size_t i);
 LSC_API void lsc_report_free(lsc_report *report);
 
 #ifdef __cplusplus

@@ -18,65 +18,109 @@
 
 extern char **environ;
 
-static lsc_status put_bytes(struct lsc_h5 *h5, const char *name, const char *bytes, size_t length) {
+/* The columns of both tables of a lsc_metadata. */
+enum { NAMES, VALUES };
+static const struct lsc_column_desc text_columns[] = {{"names", LSC_STR}, {"values", LSC_STR}};
+static const struct lsc_column_desc number_columns[] = {{"names", LSC_STR}, {"values", LSC_I64}};
+static const struct lsc_table_desc texts_desc = {"metadata_texts", 2, text_columns};
+static const struct lsc_table_desc numbers_desc = {"metadata_numbers", 2, number_columns};
+
+void lsc_metadata_init(struct lsc_metadata *metadata) {
+  lsc_table_init(&metadata->texts, &texts_desc);
+  lsc_table_init(&metadata->numbers, &numbers_desc);
+}
+
+void lsc_metadata_free(struct lsc_metadata *metadata) {
+  lsc_table_free(&metadata->texts);
+  lsc_table_free(&metadata->numbers);
+}
+
+/* Where attributes go: the file, and the tables that keep them. */
+struct sink {
+  struct lsc_h5 *h5;
+  struct lsc_metadata *kept;
+};
+
+static lsc_status no_memory(const char *name) {
+  return lsc_fail(LSC_NO_MEMORY, "no memory for attribute %s", name);
+}
+
+static lsc_status put_bytes(struct sink *to, const char *name, const char *bytes, size_t length) {
+  struct lsc_table *kept = &to->kept->texts;
   char *text = lsc_text_clean(bytes, length, LSC_METADATA_MOST);
-  if (!text) return lsc_fail(LSC_NO_MEMORY, "no memory for attribute %s", name);
-  lsc_status status = lsc_h5_attribute_text(h5, name, text);
+  if (!text) return no_memory(name);
+  lsc_status status = lsc_h5_attribute_text(to->h5, name, text);
+  if (!status && (lsc_table_put_text(kept, NAMES, name, strlen(name)) ||
+                  lsc_table_put_text(kept, VALUES, text, strlen(text)))) {
+    status = no_memory(name);
+  }
+  if (!status) lsc_table_end_row(kept);
   free(text);
   return status;
 }
 
-static lsc_status put(struct lsc_h5 *h5, const char *name, const char *text) {
-  return put_bytes(h5, name, text, strlen(text));
+static lsc_status put(struct sink *to, const char *name, const char *text) {
+  return put_bytes(to, name, text, strlen(text));
 }
 
-static lsc_status put_optional(struct lsc_h5 *h5, const char *name, const char *text) {
-  return text ? put(h5, name, text) : LSC_OK;
+static lsc_status put_optional(struct sink *to, const char *name, const char *text) {
+  return text ? put(to, name, text) : LSC_OK;
 }
 
-static lsc_status put_times(struct lsc_h5 *h5, const struct lsc_snapshot *snapshot) {
+static lsc_status put_number(struct sink *to, const char *name, int64_t value) {
+  struct lsc_table *kept = &to->kept->numbers;
+  lsc_status status = lsc_h5_attribute_int(to->h5, name, value);
+  if (status) return status;
+  if (lsc_table_put_text(kept, NAMES, name, strlen(name)) || lsc_table_put_i64(kept, VALUES, value)) {
+    return no_memory(name);
+  }
+  lsc_table_end_row(kept);
+  return LSC_OK;
+}
+
+static lsc_status put_times(struct sink *to, const struct lsc_snapshot *snapshot) {
   char text[64], stamp[96];
   struct tm parts;
   time_t seconds = (time_t)(snapshot->open_unix_ns / 1000000000);
   gmtime_r(&seconds, &parts);
   strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%S", &parts);
   snprintf(stamp, sizeof stamp, "%s.%06d+00:00", text, (int)(snapshot->open_unix_ns % 1000000000 / 1000));
-  lsc_status status = put(h5, "timestamp", stamp);
-  if (!status) status = lsc_h5_attribute_int(h5, "start_time_unix_ns", snapshot->open_unix_ns);
-  if (!status) status = lsc_h5_attribute_int(h5, "start_time_ns", snapshot->open_ns);
-  if (!status) status = lsc_h5_attribute_int(h5, "finalize_time_ns", snapshot->taken_ns);
+  lsc_status status = put(to, "timestamp", stamp);
+  if (!status) status = put_number(to, "start_time_unix_ns", snapshot->open_unix_ns);
+  if (!status) status = put_number(to, "start_time_ns", snapshot->open_ns);
+  if (!status) status = put_number(to, "finalize_time_ns", snapshot->taken_ns);
   return status;
 }
 
-static lsc_status put_user(struct lsc_h5 *h5) {
+static lsc_status put_user(struct sink *to) {
   struct passwd entry, *found = NULL;
   char space[4096], number[32];
-  if (getpwuid_r(geteuid(), &entry, space, sizeof space, &found) == 0 && found) return put(h5, "user", found->pw_name);
+  if (getpwuid_r(geteuid(), &entry, space, sizeof space, &found) == 0 && found) return put(to, "user", found->pw_name);
   snprintf(number, sizeof number, "%u", (unsigned)geteuid());
-  return put(h5, "user", number);
+  return put(to, "user", number);
 }
 
-static lsc_status put_platform(struct lsc_h5 *h5) {
+static lsc_status put_platform(struct sink *to) {
   struct utsname name;
   char text[sizeof name + 32];
-  if (uname(&name) < 0) return put(h5, "platform", "unknown");
+  if (uname(&name) < 0) return put(to, "platform", "unknown");
   snprintf(text, sizeof text, "%s-%s-%s-with-glibc%s", name.sysname, name.release, name.machine,
            gnu_get_libc_version());
-  return put(h5, "platform", text);
+  return put(to, "platform", text);
 }
 
-static lsc_status put_machine(struct lsc_h5 *h5) {
+static lsc_status put_machine(struct sink *to) {
   char host[256] = "";
   if (gethostname(host, sizeof host - 1) < 0) host[0] = 0;
-  lsc_status status = put(h5, "hostname", host);
-  if (!status) status = put_user(h5);
-  if (!status) status = put_platform(h5);
-  if (!status) status = lsc_h5_attribute_int(h5, "total_cores", sysconf(_SC_NPROCESSORS_ONLN));
+  lsc_status status = put(to, "hostname", host);
+  if (!status) status = put_user(to);
+  if (!status) status = put_platform(to);
+  if (!status) status = put_number(to, "total_cores", sysconf(_SC_NPROCESSORS_ONLN));
   return status;
 }
 
 /* /proc/self/cmdline with a space between the arguments. */
-static lsc_status put_own_command_line(struct lsc_h5 *h5) {
+static lsc_status put_own_command_line(struct sink *to) {
   struct lsc_buffer line = {0};
   lsc_status status = LSC_OK;
   int file = open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC);
@@ -94,7 +138,7 @@ static lsc_status put_own_command_line(struct lsc_h5 *h5) {
   for (size_t i = 0; i < line.size; i++) {
     if (!line.data[i]) line.data[i] = ' ';
   }
-  if (!status) status = put_bytes(h5, "command_line", line.size ? (const char *)line.data : "", line.size);
+  if (!status) status = put_bytes(to, "command_line", line.size ? (const char *)line.data : "", line.size);
   lsc_buffer_free(&line);
   return status;
 }
@@ -105,48 +149,49 @@ static int64_t omp_threads(void) {
   return text ? strtoll(text, NULL, 10) : 0;
 }
 
-static lsc_status put_program(struct lsc_h5 *h5, const char *label, const lsc_save_options *options) {
+static lsc_status put_program(struct sink *to, const char *label, const lsc_save_options *options) {
   const char *command = options ? options->command_line : NULL;
   char *folder = getcwd(NULL, 0);
-  lsc_status status = put(h5, "working_directory", folder ? folder : "");
+  lsc_status status = put(to, "working_directory", folder ? folder : "");
   free(folder);
-  if (!status) status = command ? put(h5, "command_line", command) : put_own_command_line(h5);
-  if (!status) status = put_optional(h5, "label", label);
-  if (!status) status = put_optional(h5, "python_version", options ? options->python_version : NULL);
-  if (!status) status = lsc_h5_attribute_int(h5, "omp_num_threads", omp_threads());
+  if (!status) status = command ? put(to, "command_line", command) : put_own_command_line(to);
+  if (!status) status = put_optional(to, "label", label);
+  if (!status) status = put_optional(to, "python_version", options ? options->python_version : NULL);
+  if (!status) status = put_number(to, "omp_num_threads", omp_threads());
   return status;
 }
 
-static lsc_status put_libraries(struct lsc_h5 *h5) {
+static lsc_status put_libraries(struct sink *to) {
   char hdf5[32];
   lsc_h5_version(hdf5, sizeof hdf5);
-  lsc_status status = put(h5, "lanescope_version", lsc_version());
-  if (!status) status = put(h5, "mpi_library", lsc_mpi_library());
-  if (!status) status = put(h5, "hdf5_library", hdf5);
+  lsc_status status = put(to, "lanescope_version", lsc_version());
+  if (!status) status = put(to, "mpi_library", lsc_mpi_library());
+  if (!status) status = put(to, "hdf5_library", hdf5);
   return status;
 }
 
 /* A name that stands twice in the environment is taken once, as getenv does. */
-static lsc_status put_slurm(struct lsc_h5 *h5) {
+static lsc_status put_slurm(struct sink *to) {
   lsc_status status = LSC_OK;
   for (char **entry = environ; entry && *entry && !status; entry++) {
     const char *equals = strchr(*entry, '=');
     if (strncmp(*entry, "SLURM_", 6) != 0 || !equals || equals - *entry > LSC_MAX_NAME) continue;
     char *name = strndup(*entry, (size_t)(equals - *entry));
     if (!name) return lsc_fail(LSC_NO_MEMORY, "no memory for the SLURM_* variables");
-    if (getenv(name) == equals + 1) status = put(h5, name, equals + 1);
+    if (getenv(name) == equals + 1) status = put(to, name, equals + 1);
     free(name);
   }
   return status;
 }
 
 lsc_status lsc_metadata_write(struct lsc_h5 *h5, const struct lsc_snapshot *snapshot, int ranks,
-                              const lsc_save_options *options) {
-  lsc_status status = put_times(h5, snapshot);
-  if (!status) status = lsc_h5_attribute_int(h5, "mpi_size", ranks);
-  if (!status) status = put_machine(h5);
-  if (!status) status = put_program(h5, snapshot->label, options);
-  if (!status) status = put_libraries(h5);
-  if (!status) status = put_slurm(h5);
+                              const lsc_save_options *options, struct lsc_metadata *kept) {
+  struct sink sink = {h5, kept}, *to = &sink;
+  lsc_status status = put_times(to, snapshot);
+  if (!status) status = put_number(to, "mpi_size", ranks);
+  if (!status) status = put_machine(to);
+  if (!status) status = put_program(to, snapshot->label, options);
+  if (!status) status = put_libraries(to);
+  if (!status) status = put_slurm(to);
   return status;
 }

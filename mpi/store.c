@@ -15,7 +15,8 @@ static void create_file(struct lsc_collection *c) {
                                         .events = c->events,
                                         .ranks = c->coll->size,
                                         .name = c->target.path,
-                                        .options = &c->options};
+                                        .options = &c->options,
+                                        .metadata = &c->metadata};
   lsc_collection_note(c, lsc_create(c->target.temporary, &contents, &c->bytes));
 }
 

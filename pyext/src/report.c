@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * class Report:
- *     "The small tables of a file just written, as the rank that wrote it still has them in memory."
+ *     "The tables of a file just written, as the rank that wrote it still has them in memory."
  *     def table(self, name, columns):
  *         return {column: <array that looks into the report, or list of str> for column in columns}
+ *     def columns(self, name):
+ *         return <tuple of the names of the table's columns; () if there is no such table>
  */
 #include "numpy_api.h"
 
@@ -89,6 +91,20 @@ static PyObject *report_table(PyObject *op, PyObject *args) {
   return result;
 }
 
+static PyObject *report_columns(PyObject *op, PyObject *name) {
+  const lsc_report *report = ((report_object *)op)->report;
+  const char *table = PyUnicode_AsUTF8(name), *column;
+  PyObject *names = table ? PyList_New(0) : NULL;
+  for (size_t i = 0; names && (column = lsc_report_column_name(report, table, i)); i++) {
+    PyObject *text = PyUnicode_FromString(column);
+    if (!text || PyList_Append(names, text) < 0) Py_CLEAR(names);
+    Py_XDECREF(text);
+  }
+  PyObject *result = names ? PyList_AsTuple(names) : NULL;
+  Py_XDECREF(names);
+  return result;
+}
+
 PyObject *lsc_core_report_new(lsc_core_state *state, struct lsc_report *report) {
   report_object *self = (report_object *)state->report_type->tp_alloc(state->report_type, 0);
   if (!self) {
@@ -121,11 +137,14 @@ static void report_dealloc(PyObject *op) {
 static PyMethodDef report_methods[] = {
     {"table", report_table, METH_VARARGS,
      "table($self, name, columns, /)\n--\n\nThe columns of a table by name: NumPy arrays, lists of str for text."},
+    {"columns", report_columns, METH_O,
+     "columns($self, name, /)\n--\n\nThe names of a table's columns, in the order of the file; () for no such table."},
     {NULL, NULL, 0, NULL},
 };
 
 static PyType_Slot report_slots[] = {
-    {Py_tp_doc, "The small tables of a file just written. Columns that it hands out keep it in memory."},
+    {Py_tp_doc, "The tables of a file just written: the small ones, and events if that was asked for. Columns that it "
+                "hands out keep it in memory."},
     {Py_tp_new, report_new},
     {Py_tp_dealloc, report_dealloc},
     {Py_tp_traverse, report_traverse},

@@ -239,6 +239,35 @@ START_TEST(the_report_holds_the_tables) {
 }
 END_TEST
 
+START_TEST(the_report_holds_the_events_if_asked) {
+  static const char *const columns[] = {"start_times", "end_times", "thread_ids", "call_ids", "parent_ids"};
+  struct lane lanes[THREADS + 1];
+  lsc_session session = open_session();
+  lsc_report *report = NULL;
+  lsc_column_view view;
+  record_all(session, lanes);
+  check_write(session, "run.h5", OPTIONS(.report = &report, .keep_events = 1), LSC_OK);
+  ck_assert_ptr_nonnull(report);
+
+  readback *file = readback_open("run.h5");
+  size_t rows = readback_rows(file, "events/start_times");
+  ck_assert_uint_gt(rows, 0);
+  for (size_t i = 0; i < sizeof columns / sizeof *columns; i++) {
+    char path[64];
+    snprintf(path, sizeof path, "events/%s", columns[i]);
+    ck_assert_int_eq(lsc_report_column(report, "events", columns[i], &view), LSC_OK);
+    ck_assert_int_eq(view.type, LSC_I64);
+    ck_assert_uint_eq(view.rows, rows);
+    ck_assert_int_eq(memcmp(view.data, readback_i64(file, path), rows * 8), 0);
+  }
+  ck_assert_int_eq(lsc_report_column(report, "events", "task_ids", &view), LSC_INVALID);
+  ck_assert_int_eq(lsc_report_column(report, "open_calls", "task_ids", &view), LSC_INVALID);
+  readback_close(file);
+  lsc_report_free(report);
+  free_all(lanes);
+}
+END_TEST
+
 START_TEST(the_metadata_tells_of_the_run) {
   static char command[100001];
   char expected[128], stamp[64];
@@ -295,7 +324,8 @@ int main(void) {
   const TTest *tests[] = {every_call_is_in_the_file, more_rows_than_a_piece, a_session_without_a_call,
                           the_second_file_holds_what_is_new, a_reader_of_the_old_file_is_no_obstacle,
                           what_could_not_be_written_is_kept, a_file_that_may_not_grow_is_an_error,
-                          the_report_holds_the_tables, the_metadata_tells_of_the_run, hdf5_is_left_as_it_was};
+                          the_report_holds_the_tables, the_report_holds_the_events_if_asked,
+                          the_metadata_tells_of_the_run, hdf5_is_left_as_it_was};
   TCase *tcase = tcase_create("write");
   tcase_set_timeout(tcase, UNIT_TIMEOUT);
   tcase_add_checked_fixture(tcase, enter_folder, leave_folder);
