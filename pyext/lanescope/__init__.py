@@ -14,9 +14,15 @@ Importing starts no MPI, no thread and no file. Without an open session, regions
 """
 import enum
 
+from ._call_stack import CallRow, CallStack
 from ._core import Call, CollectError, Error, NestingError, Region, StateError, STATUSES, __version__, lane_ids, now_ns
+from ._lane_rows import LaneInfo
+from ._lanes import TaskInfo, ThreadInfo
 from ._manager import ProfileManager, default
+from ._results import Results, read_h5
 from ._session import Session
+from ._source import FormatError
+from ._statistics import CallGroup, RankStatistics, RegionStatistics, Statistics
 
 region = default.region
 session = default.session
@@ -33,14 +39,25 @@ del default, enum, STATUSES
 
 __all__ = [
     "Call",
+    "CallGroup",
+    "CallRow",
+    "CallStack",
     "CollectError",
     "Error",
+    "FormatError",
+    "LaneInfo",
     "NestingError",
     "ProfileManager",
+    "RankStatistics",
     "Region",
+    "RegionStatistics",
+    "Results",
     "Session",
     "StateError",
+    "Statistics",
     "Status",
+    "TaskInfo",
+    "ThreadInfo",
     "__version__",
     "collect",
     "finalize",
@@ -48,6 +65,7 @@ __all__ = [
     "now_ns",
     "pause",
     "profile",
+    "read_h5",
     "region",
     "resume",
     "session",
