@@ -8,8 +8,9 @@ import h5py
 import lanescope
 import numpy as np
 import pytest
+from fibers import take_turns
 from heat_run import run_python
-from lanescope import FormatError, NestingError, _core
+from lanescope import FormatError, NestingError, _core, _results
 from runs import Run
 
 MPI_PROGRAM = """
@@ -210,44 +211,13 @@ def test_calls_that_overlap_on_two_lanes_or_on_none(tmp_path):
     assert [lane.label for lane in tasks.lanes[3]] == ["task 4", "task 7"]
 
 
-TASKS = """
-import ctypes, sys
-import lanescope
-
-path = next(line.split()[-1] for line in open("/proc/self/maps") if "/liblanescope_mpi.so" in line)
-library = ctypes.CDLL(path)
-session, region, task = ctypes.c_uint64(), ctypes.c_uint32(), (ctypes.c_uint64 * 2)()
-
-class Task(ctypes.Structure):
-    _fields_ = [("session", ctypes.c_uint64), ("number", ctypes.c_uint32)]
-
-def must(status):
-    assert status == 0, status
-
-must(library.lsc_session_open(None, ctypes.byref(session)))
-must(library.lsc_region(b"step", ctypes.byref(region)))
-tasks = [Task() for _ in range(2)]
-for number, task in enumerate(tasks):
-    must(library.lsc_task_open(session, b"fiber", b"reader %d" % number, b"io.<locals>.loop", ctypes.byref(task)))
-for turn in range(3):
-    for task in tasks:
-        must(library.lsc_task_enter(task))
-        if turn == 0:
-            must(library.lsc_begin(session, region))
-        must(library.lsc_begin(session, region))
-        must(library.lsc_end(session, region))
-        if turn == 2:
-            must(library.lsc_end(session, region))
-        must(library.lsc_task_leave(task))
-must(library.lsc_task_finish(tasks[0]))
-must(library.lsc_write(session, sys.argv[1].encode(), None))
-"""
-
-
-def test_tasks_are_lanes(run, tmp_path):
-    done = run(TASKS, tmp_path / "run.h5")
-    assert done.returncode == 0, done.stderr
-    rows, results = Run(tmp_path / "run.h5"), lanescope.read_h5(tmp_path / "run.h5")
+@pytest.mark.parametrize("place", ["memory", "file"])
+def test_tasks_are_lanes(tmp_path, place):
+    _core.recorder.open(None, False)
+    take_turns(_core.recorder.handle, ["reader 0", "reader 1"])
+    saved = _core.recorder.save(tmp_path / "run.h5", keep_events=True, close=True)
+    results = {"memory": _results.after_save(saved[1], saved[0], 0, 1), "file": lanescope.read_h5(saved[0])}[place]
+    rows = Run(tmp_path / "run.h5")
     first, second = results.tasks[0]
     assert (first.kind, first.name, first.coro_name, first.steps) == ("fiber", "reader 0", "io.<locals>.loop", 3)
     assert first.done and not second.done and second.wall_time is None and first.wall_time > 0
@@ -256,12 +226,17 @@ def test_tasks_are_lanes(run, tmp_path):
         assert task.awaiting_time == rows.task_table["suspended_ns"][i] / 1e9 > 0
     thread = results.threads[0][0].name
     assert [lane.label for lane in results.lanes[0]] == [f"reader {k} (loop) on {thread}" for k in range(2)]
+    assert [lane.kind for lane in results.lanes[0]] == ["fiber", "fiber"]
     group = results["step"][0].for_task(1)
-    assert group.calls == 4 and len(results.for_task(0, 1)["ranks"]) == 4 == len(results.for_thread(0, 0)["ranks"]) // 2
+    assert group.calls == 4 and len(results.for_task(0, 1)["ranks"]) == 4
+    assert len(results.for_thread(0, 0)["ranks"]) == 8 == results.thread_summary(0)[0]["num_calls"]
     stack = results.call_stack(0).on_lane(1)
     assert stack.depths.tolist() == [0, 1, 1, 1] and stack.parents.tolist() == [-1, 0, 0, 0]
-    assert stack.await_ns.tolist()[0] > 0
-    assert results.thread_summary(0)[0]["num_calls"] == 8
+    assert stack.await_ns[0] > 0 and stack.await_ns[1:].tolist() == [0, 0, 0]
+    assert sorted(results["step"].await_times().tolist()) == sorted(ns / 1e9 for ns in rows.events["await_ns"].tolist())
+    assert {name: column.tolist() for name, column in results.events().items()} == {
+        name: column.tolist() for name, column in rows.events.items()
+    }
 
 
 def test_statistics_read_no_events(tmp_path, monkeypatch):
