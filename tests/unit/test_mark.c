@@ -106,7 +106,8 @@ START_TEST(what_is_never_looked_at_takes_no_memory) {
   lsc_mark mark;
   long before = 0;
   open_session();
-  for (int i = 0; i < 400000; i++) {
+  long calls = unit_amount(400000, 400000, 150000);
+  for (int i = 0; i < calls; i++) {
     unit_must(lsc_begin_marked(s, LSC_API_PYTHON, A, &mark) == LSC_OK);
     unit_must(lsc_end_marked(mark) == LSC_OK);
     if (i % 10000) continue;
@@ -159,7 +160,7 @@ START_TEST(what_is_not_recorded_has_no_mark) {
 }
 END_TEST
 
-#define CALLS 20000
+#define CALLS (UNIT_SANITIZED ? 2000 : 20000)
 
 /* What a binding's lock does: the mark goes from the one thread to the other under it. */
 static pthread_mutex_t binding = PTHREAD_MUTEX_INITIALIZER;
