@@ -151,12 +151,16 @@ def test_report(tmp_path):
     _core.recorder.open(None, False)
     with lanescope.region("leak of a report"):
         pass
-    report = _core.recorder.save(tmp_path / "run.h5", close=True)[1]
+    report = _core.recorder.save(tmp_path / "run.h5", close=True, keep_events=True)[1]
     columns = ("region_ids", "ranks", "event_offsets", "source_files", "summary_statistics")
 
     def use():
         table = report.table("rank_region_index", columns)
         assert table["region_ids"].base is report
+        assert set(columns) < set(report.columns("rank_region_index")) and report.columns("missing") == ()
+        assert len(report.table("events", report.columns("events"))["start_times"]) == 1
+        with pytest.raises(TypeError):
+            report.columns(1)
         with pytest.raises(KeyError):
             report.table("rank_region_index", ("missing",))
         with pytest.raises(KeyError):
