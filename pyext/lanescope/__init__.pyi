@@ -93,12 +93,14 @@ class Session:
     path: str
     label: Optional[str]
     written: Optional[str]
+    results: Optional[Results]
     def __init__(
         self,
         manager: ProfileManager,
         path: Optional[_Path] = None,
         track_threads: bool = True,
         label: Optional[str] = None,
+        return_results: bool = False,
         verbose: bool = True,
         *,
         comm: Any = None,
@@ -111,7 +113,7 @@ class Session:
     def is_open(self) -> bool: ...
     def open(self) -> None: ...
     def collect(self, path: _Path, replace: Optional[bool] = None) -> str: ...
-    def finish(self, path: Optional[_Path] = None) -> str: ...
+    def finish(self, path: Optional[_Path] = None, return_results: Optional[bool] = None) -> str: ...
     def __enter__(self) -> Session: ...
     def __exit__(
         self,
@@ -129,6 +131,7 @@ class ProfileManager:
         path: Optional[_Path] = None,
         track_threads: bool = True,
         label: Optional[str] = None,
+        return_results: bool = False,
         verbose: bool = True,
         *,
         comm: Any = None,
@@ -143,6 +146,7 @@ class ProfileManager:
         path: Optional[_Path] = None,
         track_threads: bool = True,
         label: Optional[str] = None,
+        return_results: bool = False,
         verbose: bool = True,
         *,
         comm: Any = None,
@@ -164,7 +168,7 @@ class ProfileManager:
     @classmethod
     def collect(cls, path: _Path, replace: Optional[bool] = None) -> str: ...
     @classmethod
-    def finalize(cls, path: Optional[_Path] = None) -> Optional[str]: ...
+    def finalize(cls, path: Optional[_Path] = None, return_results: bool = False) -> Union[str, Results, None]: ...
     @classmethod
     def pause(cls) -> None: ...
     @classmethod
@@ -388,6 +392,7 @@ def session(
     path: Optional[_Path] = None,
     track_threads: bool = True,
     label: Optional[str] = None,
+    return_results: bool = False,
     verbose: bool = True,
     *,
     comm: Any = None,
@@ -400,6 +405,7 @@ def setup(
     path: Optional[_Path] = None,
     track_threads: bool = True,
     label: Optional[str] = None,
+    return_results: bool = False,
     verbose: bool = True,
     *,
     comm: Any = None,
@@ -409,7 +415,7 @@ def setup(
     file_path: Optional[_Path] = None,
 ) -> Session: ...
 def collect(path: _Path, replace: Optional[bool] = None) -> str: ...
-def finalize(path: Optional[_Path] = None) -> Optional[str]: ...
+def finalize(path: Optional[_Path] = None, return_results: bool = False) -> Union[str, Results, None]: ...
 def pause() -> None: ...
 def resume() -> None: ...
 def region(name: str, /) -> Region: ...

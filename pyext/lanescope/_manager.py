@@ -50,7 +50,8 @@ class ProfileManager:
         """A session for a `with` block: opened at its begin, collected into the file `path` and closed at its end.
 
         path (or file_path): default "profiling_data.h5". track_threads: each call carries its thread, and the file has a
-        table of threads; without it there is one lane. label: kept in the file. verbose: rank 0 prints a summary at the
+        table of threads; without it there is one lane. label: kept in the file. return_results:
+        the session's `results` are set at its end, on rank 0. verbose: rank 0 prints a summary at the
         end. comm: the mpi4py communicator of the ranks that share the file; default: MPI_COMM_WORLD, if MPI is
         initialized. replace: a path may be collected to again. timeout: seconds to wait for a rank; default:
         LANESCOPE_TIMEOUT or 600. deactivate_profiling: open nothing, so that regions record nothing.
@@ -99,15 +100,18 @@ class ProfileManager:
         return self._opened(f"nothing goes into {path}").collect(path, replace)
 
     @_Method
-    def finalize(self, path=None):
+    def finalize(self, path=None, return_results=False):
         """Collect what is new into the session's file, print the summary and close the session. Collective under MPI.
 
         path: another file than the one given at the opening. Without an open session it does nothing. If it fails, the
-        session stays open, with all that it recorded. Returns the path of the file with this rank's calls.
+        session stays open, with all that it recorded. Returns the path of the file with this rank's calls; with
+        return_results the `Results` of the run on rank 0, and None on the others.
         """
+        session = self._current
         if not self._recorder.is_open():
             return None
-        return self._current.finish(None if path is None else checked_path(path))
+        written = session.finish(None if path is None else checked_path(path), return_results or None)
+        return session.results if return_results else written
 
     @_Method
     def pause(self):

@@ -7,7 +7,7 @@ import platform
 import sys
 import threading  # noqa: F401  the recorder looks up the names of threads in it
 
-from . import _core, _summary
+from . import _core, _results, _summary
 
 DEFAULT_PATH = "profiling_data.h5"
 
@@ -21,6 +21,7 @@ class Session:
         path=None,
         track_threads=True,
         label=None,
+        return_results=False,
         verbose=True,
         *,
         comm=None,
@@ -34,10 +35,12 @@ class Session:
         self.path = checked_path(next(p for p in (path, file_path, DEFAULT_PATH) if p is not None))
         self.label = label
         self.written = None
+        self.results = None
         self._manager = manager
         self._recorder = manager._recorder
         self._comm = _fortran_handle(comm)
         self._track_threads = bool(track_threads)
+        self._return_results = bool(return_results)
         self._verbose = bool(verbose)
         self._replace = bool(replace)
         self._timeout = _checked_timeout(timeout)
@@ -93,16 +96,23 @@ class Session:
         # Now, and not at the import: the last registered runs first, before an earlier one that finalizes MPI.
         atexit.register(self._manager.finalize)
 
-    def finish(self, path=None):
-        """Collect what is new, close, and print the summary. Returns the path of the file with this rank's calls."""
+    def finish(self, path=None, return_results=None):
+        """Collect what is new, close, and print the summary. Returns the path of the file with this rank's calls.
+
+        return_results: `results` is set; by default as the session was opened.
+        """
+        keep = self._return_results if return_results is None else bool(return_results)
         try:
             saved = self._saved_at_exit() if path is None else None
-            self.written, report, rank, size = saved or self._save(path or self.path, self._replace, close=True)
+            saved = saved or self._save(path or self.path, self._replace, close=True, keep_events=keep)
+            self.written, report, rank, size = saved
         finally:
             if not self._recorder.is_open():
                 atexit.unregister(self._manager.finalize)
         if self._verbose and rank == 0 and report is not None:
             _summary.show(report, self.label, size, self.written)
+        if keep:
+            self.results = _results.after_save(report, self.written, rank, size)
         return self.written
 
     def _plan_exit(self):
@@ -131,7 +141,7 @@ class Session:
         if self._verbose and rank == 0:
             print(f"lanescope: calls that ended after MPI_Finalize are in {written}", file=sys.stderr)
 
-    def _save(self, path, replace, close, quiet=False):
+    def _save(self, path, replace, close, quiet=False, keep_events=False):
         return self._recorder.save(
             path,
             timeout=self._timeout,
@@ -139,6 +149,7 @@ class Session:
             quiet=quiet or not self._verbose,
             python_version=platform.python_version(),
             close=close,
+            keep_events=keep_events,
         )
 
 

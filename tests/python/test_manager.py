@@ -87,7 +87,7 @@ def test_everyday_calls_of_scope_profiler(tmp_path, monkeypatch):
 def test_signatures_tell_what_can_be_given():
     for function in (lanescope.session, lanescope.setup, ProfileManager().session, ProfileManager.setup):
         names = list(inspect.signature(function).parameters)
-        assert names[:4] == ["path", "track_threads", "label", "verbose"]
+        assert names[:5] == ["path", "track_threads", "label", "return_results", "verbose"]
         with pytest.raises(TypeError):
             function(unknown=1)
     with pytest.raises(TypeError, match="file_path"):
@@ -224,3 +224,41 @@ def test_the_file_of_a_run_without_lanes_is_a_run(tmp_path):
     with h5py.File(tmp_path / "run.h5") as file:
         assert file["rank_table/threads"][...].tolist() == [0]
         assert file["events/start_times"].shape == (3,)
+
+
+def test_results_are_returned_where_they_are_asked_for(tmp_path):
+    with lanescope.session(tmp_path / "1.h5", return_results=True, verbose=False) as session:
+        assert session.results is None
+        call(lanescope, "a", 3)
+    assert session.results.regions["a"].calls == 3
+    assert session.results.path == str(tmp_path / "1.h5")
+    lanescope.setup(tmp_path / "2.h5", verbose=False)
+    call(lanescope, "b", 2)
+    results = lanescope.finalize(return_results=True)
+    assert list(results.regions) == ["b"]
+    (tmp_path / "2.h5").unlink()
+    assert len(results.events()["start_times"]) == 2
+    assert lanescope.finalize(return_results=True) is None
+    lanescope.setup(tmp_path / "3.h5", verbose=False)
+    assert lanescope.finalize() == str(tmp_path / "3.h5")
+
+
+def test_results_of_several_ranks_are_on_rank_0(mpirun, tmp_path):
+    done = mpirun(
+        3,
+        """
+        from mpi4py import MPI
+        import lanescope
+        rank = MPI.COMM_WORLD.rank
+        with lanescope.session("run.h5", return_results=True, verbose=False) as session:
+            for _ in range(rank):
+                with lanescope.region("a"):
+                    pass
+        if rank:
+            assert session.results is None
+        else:
+            assert session.results.ranks == [0, 1, 2]
+            assert session.results.events()["ranks"].tolist() == [1, 2, 2]
+        """,
+    )
+    assert done.returncode == 0, done.stderr
