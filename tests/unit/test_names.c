@@ -109,8 +109,7 @@ static const char *const odd[] = {"",
                                   "\xF0\x9F\x8C\x8A",
                                   "\x7F",
                                   "\x01",
-                                  "\xEF\xBB\xBF"
-                                  "bom",
+                                  ("\xEF\xBB\xBF" "bom"),
                                   "\xF4\x8F\xBF\xBF",
                                   "\xEE\x80\x80"};
 #define ODD (sizeof odd / sizeof *odd)
