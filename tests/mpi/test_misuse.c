@@ -14,6 +14,7 @@
 
 #include "lanescope_binding.h"
 #include "lanescope_mpi.h"
+#include "snapshot.h"
 
 enum phase { BEFORE_MPI, WITHIN_MPI, AFTER_MPI };
 
@@ -59,6 +60,21 @@ static void on_thread(void *(*run)(void *), void *argument) {
   if (pthread_create(&thread, NULL, run, argument) == 0) pthread_join(thread, NULL);
 }
 
+static struct lsc_snapshot held; /* a collect of the session that does not come to its end */
+
+static void *begin_collect(void *unused) {
+  GIVES(lsc_snapshot_take(session, &held), LSC_OK);
+  return unused;
+}
+
+/* What `call` gives while another thread collects the session. */
+#define GIVES_BUSY(call)            \
+  do {                              \
+    on_thread(begin_collect, NULL); \
+    GIVES(call, LSC_BUSY);          \
+    lsc_snapshot_drop(&held);       \
+  } while (0)
+
 static void try_strerror(void) {
   EXPECT(lsc_strerror((lsc_status)-1) && lsc_strerror((lsc_status)9999), "NULL for an unknown status");
 }
@@ -92,6 +108,8 @@ static void try_session_close(void) {
   GIVES(lsc_session_open(NULL, &twice), LSC_OK);
   GIVES(lsc_session_close(twice), LSC_OK);
   GIVES(lsc_session_close(twice), LSC_INACTIVE);
+  GIVES_BUSY(lsc_session_close(session));
+  EXPECT(lsc_session_is_open(session), "closed in spite of the status");
 }
 
 static void try_session_is_open(void) {
@@ -321,7 +339,11 @@ static void try_writer(writer write) {
   GIVES(write(session, path_of("odd.h5"), &options), LSC_INVALID);
   options.size = 0;
   GIVES(write(session, path_of("odd.h5"), &options), LSC_INVALID);
-  EXPECT(access(path_of("dead.h5"), F_OK) != 0 && access(path_of("odd.h5"), F_OK) != 0, "a file was written");
+  GIVES_BUSY(write(session, path_of("busy.h5"), NULL));
+  for (size_t i = 0; i < 3; ++i) {
+    static const char *const names[] = {"dead.h5", "odd.h5", "busy.h5"};
+    EXPECT(access(path_of(names[i]), F_OK) != 0, "%s was written", names[i]);
+  }
 }
 
 static void try_write(void) {
@@ -388,6 +410,7 @@ static void try_uncollected(void) {
   GIVES_FOR_DEAD(lsc_uncollected(no, &calls), LSC_INACTIVE);
   GIVES(lsc_uncollected(session, NULL), LSC_INVALID);
   EXPECT(calls == 0, "%d calls", (int)calls);
+  GIVES_BUSY(lsc_uncollected(session, &calls));
 }
 
 static void try_mpi_is_active(void) { EXPECT(lsc_mpi_is_active() == (phase == WITHIN_MPI), "wrong"); }

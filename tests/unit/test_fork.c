@@ -131,7 +131,7 @@ static void *snapshot_always(void *session) {
 
 /* AddressSanitizer of GCC 12 does not hold its own allocator over fork(): a child may hang there, also in what the library
  * allocates for a message. */
-#if defined(__SANITIZE_ADDRESS__)
+#if UNIT_ADDRESS_SANITIZED
 #define FORKS 0
 #else
 #define FORKS unit_amount(3000, 500, 50)

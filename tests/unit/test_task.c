@@ -13,6 +13,19 @@
 #include "task.h"
 #include "unit.h"
 
+#if UNIT_THREAD_SANITIZED
+#include <sanitizer/tsan_interface.h>
+#define sanitizer_fiber() __tsan_create_fiber(0)
+#define sanitizer_fiber_here() __tsan_get_current_fiber()
+#define sanitizer_switch(fiber) __tsan_switch_to_fiber(fiber, 0)
+#define sanitizer_forget(fiber) __tsan_destroy_fiber(fiber)
+#else
+#define sanitizer_fiber() NULL
+#define sanitizer_fiber_here() NULL
+#define sanitizer_switch(fiber) ((void)(fiber))
+#define sanitizer_forget(fiber) ((void)(fiber))
+#endif
+
 #define FIBERS 24
 #define WORKERS 3
 #define CALLS 60 /* a fiber; each is left open over a switch */
@@ -24,6 +37,7 @@ static lsc_region_id outer, inner;
 struct fiber {
   lsc_task task;
   ucontext_t context, *worker;
+  void *sanitizers, *sanitizers_worker; /* what ThreadSanitizer knows them as */
   char stack[STACK];
   int number, finished, steps, last_worker;
   unsigned threads; /* bit k: worker k ran a step */
@@ -40,7 +54,10 @@ static struct {
 } ready = {.lock = PTHREAD_MUTEX_INITIALIZER, .left = FIBERS};
 
 /* Gives the thread back; another worker may go on. */
-static void switch_away(struct fiber *f) { swapcontext(&f->context, f->worker); }
+static void switch_away(struct fiber *f) {
+  sanitizer_switch(f->sanitizers_worker);
+  swapcontext(&f->context, f->worker);
+}
 
 static void run_fiber(unsigned low, unsigned high) {
   struct fiber *f = (struct fiber *)((uintptr_t)low | (uintptr_t)high << 32);
@@ -92,6 +109,8 @@ static void run_step(struct fiber *f, int worker, ucontext_t *back) {
   f->threads |= 1u << worker;
   f->last_worker = worker;
   f->steps++;
+  f->sanitizers_worker = sanitizer_fiber_here();
+  sanitizer_switch(f->sanitizers);
   swapcontext(back, &f->context);
   if (lsc_task_leave(f->task) != LSC_OK) abort();
   f->ended_step = lsc_now_ns();
@@ -115,6 +134,15 @@ static void *work(void *number) {
   return NULL;
 }
 
+/* Not inlined, since getcontext comes back once more with what was in registers then. */
+static __attribute__((noinline)) void make_context(struct fiber *f) {
+  getcontext(&f->context);
+  f->context.uc_stack.ss_sp = f->stack;
+  f->context.uc_stack.ss_size = STACK;
+  makecontext(&f->context, (void (*)(void))run_fiber, 2, (unsigned)(uintptr_t)f, (unsigned)((uintptr_t)f >> 32));
+  f->sanitizers = sanitizer_fiber();
+}
+
 static void make_fibers(void) {
   for (struct fiber *f = fiber; f < fiber + FIBERS; f++) {
     char name[32];
@@ -122,10 +150,7 @@ static void make_fibers(void) {
     f->last_worker = -1;
     snprintf(name, sizeof name, "fiber %d", f->number);
     ck_assert_int_eq(lsc_task_open(session, "fiber", name, "run_fiber", &f->task), LSC_OK);
-    getcontext(&f->context);
-    f->context.uc_stack.ss_sp = f->stack;
-    f->context.uc_stack.ss_size = STACK;
-    makecontext(&f->context, (void (*)(void))run_fiber, 2, (unsigned)(uintptr_t)f, (unsigned)((uintptr_t)f >> 32));
+    make_context(f);
     ready.queue[ready.count++] = f->number;
   }
 }
@@ -191,6 +216,7 @@ START_TEST(fibers_that_move_over_threads_are_lanes) {
     ck_assert_int_eq(s.lane[i].lane, i);
     ck_assert_uint_eq(s.lane[i].calls, 3 * CALLS);
     ck_assert(fiber[i].threads & (fiber[i].threads - 1));
+    sanitizer_forget(fiber[i].sanitizers);
   }
   lsc_snapshot_commit(&s);
   ck_assert_int_eq(lsc_session_close(session), LSC_OK);

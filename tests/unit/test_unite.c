@@ -148,7 +148,6 @@ static void check_union(enum knowledge knowledge, int size, const struct sim_opt
 START_TEST(test_union) {
   static const struct sim_options manners[] = {{0}, {.seed = 5, .latency = 20}, {.synchronous = 1}};
   int size = sizes[_i];
-  if (UNIT_THREAD_SANITIZED && size > 1000) return; /* it keeps much of every stack, and here is one thread alone */
   for (int k = 0; k < KNOWLEDGES; k++) {
     if (k == DISJOINT && size > 1000) continue;
     for (int m = 0; m < (size > 1000 ? 1 : 3); m++) check_union((enum knowledge)k, size, &manners[m]);

@@ -11,18 +11,29 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Sanitizers keep freed memory back, so that the process's size says nothing. */
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define UNIT_SANITIZED 1
+/* GCC says by macros what it builds with, Clang by features. */
+#if defined(__has_feature)
+#define UNIT_HAS_FEATURE(name) __has_feature(name)
 #else
-#define UNIT_SANITIZED 0
+#define UNIT_HAS_FEATURE(name) 0
 #endif
 
-#if defined(__SANITIZE_THREAD__)
+#if defined(__SANITIZE_ADDRESS__) || UNIT_HAS_FEATURE(address_sanitizer)
+#define UNIT_ADDRESS_SANITIZED 1
+#else
+#define UNIT_ADDRESS_SANITIZED 0
+#endif
+
+#if defined(__SANITIZE_THREAD__) || UNIT_HAS_FEATURE(thread_sanitizer)
 #define UNIT_THREAD_SANITIZED 1
 #else
 #define UNIT_THREAD_SANITIZED 0
 #endif
+
+/* Sanitizers keep freed memory back, so that the process's size says nothing. */
+#define UNIT_SANITIZED (UNIT_ADDRESS_SANITIZED || UNIT_THREAD_SANITIZED)
+
+#define UNIT_SKIPPED 77 /* exit status of a program that did not test anything */
 
 /* ThreadSanitizer forgets a thread before the last round of its destructors: no instrumented code may run there. */
 #define UNIT_DESTRUCTOR_ROUNDS (PTHREAD_DESTRUCTOR_ITERATIONS - UNIT_THREAD_SANITIZED)
