@@ -99,6 +99,11 @@ size_t lsc_chunk_next_size(size_t bytes);
  */
 struct lsc_chunk_source *lsc_slab_new(void);
 void lsc_slab_hold(struct lsc_chunk_source *slab);
+/*
+ * Zeroed memory, of at most LSC_CHUNK_SHARED bytes, for what is no chunk and stays as long as the slab; NULL without
+ * memory. Of no chunk before: a snapshot may still look for rows in what was given back.
+ */
+void *lsc_slab_keep(struct lsc_chunk_source *slab, size_t bytes);
 /* Frees the slab with the last hold; lsc_slab_new's is the first. */
 void lsc_slab_release(struct lsc_chunk_source *slab);
 

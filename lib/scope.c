@@ -7,6 +7,8 @@
 #include "record.h"
 #include "test_point.h"
 
+#define SPARES (LSC_CHUNK_SMALL / sizeof(struct lsc_token_slot)) /* slots made at a time */
+
 static int is_open(struct lsc_token_slot *slot) { return atomic_load_explicit(&slot->state, memory_order_acquire) & 1; }
 
 /* By the stack's owner: the frame on top is over. */
@@ -55,10 +57,9 @@ static int reserve_held(struct lsc_stack *stack) {
 
 /* New slots for the stack: a block of the session's memory, which nobody gives back one by one. */
 static int add_spares(struct lsc_session_state *state, struct lsc_stack *stack) {
-  size_t bytes = LSC_CHUNK_SMALL;
-  struct lsc_token_slot *slot = state->source->get(state->source, &bytes);
+  struct lsc_token_slot *slot = lsc_slab_keep(state->source, SPARES * sizeof *slot);
   if (!slot) return 0;
-  for (size_t i = 0; i < bytes / sizeof *slot; i++) {
+  for (size_t i = 0; i < SPARES; i++) {
     if (lsc_registry_take(&state->tokens, &slot[i].place) != LSC_OK) break;
     lsc_registry_publish(&state->tokens, slot[i].place, &slot[i]);
     slot[i].next_spare = stack->spare;

@@ -59,6 +59,14 @@ static int add_block(struct slab *slab) {
   return 1;
 }
 
+/* Cells that nobody ever had. */
+static void *take_fresh(struct slab *slab, size_t cells) {
+  if ((size_t)(slab->end - slab->next) < cells * LSC_CHUNK_CELL && !add_block(slab)) return NULL;
+  void *run = slab->next;
+  slab->next += cells * LSC_CHUNK_CELL;
+  return run;
+}
+
 /* A run of `*cells`, or of fewer for a first chunk, which may be the end of a finished thread's. */
 static void *take_run(struct slab *slab, size_t *cells) {
   void *run = pop_run(slab, *cells);
@@ -67,11 +75,7 @@ static void *take_run(struct slab *slab, size_t *cells) {
     run = pop_run(slab, fewer);
     if (run) *cells = fewer;
   }
-  if (run) return run;
-  if ((size_t)(slab->end - slab->next) < *cells * LSC_CHUNK_CELL && !add_block(slab)) return NULL;
-  run = slab->next;
-  slab->next += *cells * LSC_CHUNK_CELL;
-  return run;
+  return run ? run : take_fresh(slab, *cells);
 }
 
 static void *get_shared(struct slab *slab, size_t *bytes) {
@@ -140,6 +144,14 @@ struct lsc_chunk_source *lsc_slab_new(void) {
   atomic_init(&slab->holds, 1);
   pthread_mutex_init(&slab->lock, NULL);
   return &slab->source;
+}
+
+void *lsc_slab_keep(struct lsc_chunk_source *source, size_t bytes) {
+  struct slab *slab = (struct slab *)source;
+  pthread_mutex_lock(&slab->lock);
+  void *memory = take_fresh(slab, (bytes + LSC_CHUNK_CELL - 1) / LSC_CHUNK_CELL);
+  pthread_mutex_unlock(&slab->lock);
+  return memory;
 }
 
 void lsc_slab_hold(struct lsc_chunk_source *source) {

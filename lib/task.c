@@ -60,9 +60,8 @@ static char *put_text(char **at, const char *text) {
 
 static struct lsc_task_record *new_record(struct lsc_chunk_source *source, const char *kind, const char *name,
                                           const char *coro_name) {
-  size_t bytes = (sizeof(struct lsc_task_record) + LSC_CHUNK_CELL - 1) / LSC_CHUNK_CELL * LSC_CHUNK_CELL;
   char *text = malloc(strlen(kind) + strlen(name) + strlen(coro_name) + 3);
-  struct lsc_task_record *task = text ? source->get(source, &bytes) : NULL;
+  struct lsc_task_record *task = text ? lsc_slab_keep(source, sizeof *task) : NULL;
   if (!task) {
     free(text);
     return NULL;

@@ -355,6 +355,47 @@ START_TEST(memory_that_was_given_back_is_no_row) {
 }
 END_TEST
 
+static void record_nine(void) {
+  for (int i = 0; i < 9; i++) record(A);
+}
+
+static void *open_tasks(void *unused) {
+  lsc_task task;
+  for (int i = 0; i < MANY; i++) unit_must(lsc_task_open(session, "fiber", "", "", &task) == LSC_OK);
+  return unused;
+}
+
+static void *hand_out_token(void *unused) {
+  lsc_token token;
+  unit_must(lsc_scope_begin(session, B, &token) == LSC_OK && lsc_scope_end(token) == LSC_OK);
+  return unused;
+}
+
+/* What is no row lies elsewhere than where a snapshot may still look for one. */
+static void use_memory_that_a_snapshot_looks_at(void *(*use)(void *), size_t calls) {
+  void (*stages[])(void) = {record_nine, do_nothing, NULL};
+  struct lsc_snapshot s;
+  open_session();
+  pthread_t thread = start_stages(stages);
+  pthread_t collector = keep("capacity read", take_kept, &s);
+  do_stage(2);
+  pthread_join(thread, NULL);
+  pthread_join(unit_start(use, NULL), NULL);
+  let_go(collector);
+  ck_assert_uint_eq(s.calls, 9);
+  lsc_snapshot_drop(&s);
+  ck_assert_int_eq(lsc_snapshot_take(session, &s), LSC_OK);
+  ck_assert_uint_eq(s.calls, 9 + calls);
+  lsc_snapshot_commit(&s);
+  close_session();
+}
+
+START_TEST(memory_that_was_given_back_is_no_task) { use_memory_that_a_snapshot_looks_at(open_tasks, 0); }
+END_TEST
+
+START_TEST(memory_that_was_given_back_is_no_token) { use_memory_that_a_snapshot_looks_at(hand_out_token, 1); }
+END_TEST
+
 START_TEST(what_was_read_of_a_thread_that_ended_meanwhile_is_dropped) {
   void (*stages[])(void) = {record_three, rename_thread, NULL};
   struct lsc_snapshot s;
@@ -513,6 +554,7 @@ UNIT_MAIN("races", a_thread_without_its_place_is_seen_next_time, a_close_waits_f
           a_session_that_is_being_closed_is_closed, a_row_that_is_not_published_is_seen_next_time,
           a_call_is_open_until_its_end_is_stored, nothing_is_lost_between_two_chunks,
           a_thread_that_gave_its_memory_back_still_counts_right, memory_that_was_given_back_is_no_row,
+          memory_that_was_given_back_is_no_task, memory_that_was_given_back_is_no_token,
           what_was_read_of_a_thread_that_ended_meanwhile_is_dropped, no_parent_is_reported_before_its_children,
           a_task_that_goes_on_in_a_new_thread_is_whole, a_region_that_is_being_added_is_found_once,
           a_token_is_taken_once, a_late_token_ends_no_other_call)
