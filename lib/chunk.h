@@ -17,8 +17,12 @@
 #define LSC_ROW_REGION_MASK ((1u << LSC_ROW_REGION_BITS) - 1)
 
 struct lsc_row {
-  _Atomic uint64_t start; /* raw clock reading; 0: not published. Release by the owner; acquire by the snapshot */
-  _Atomic uint64_t end; /* raw clock reading; 0: open. Release by whoever ends; acquire by the snapshot and the owner */
+  /*
+   * Raw clock readings. Release; acquire by the snapshot's cut (streams.c, cut.c), once for each row that it takes:
+   * what works on the snapshot afterwards reads them relaxed.
+   */
+  _Atomic uint64_t start; /* 0: not published. By the owner: publishes the fields below */
+  _Atomic uint64_t end;   /* 0: open. By whoever ends: nobody but the collector touches the row again */
   uint32_t region;        /* region id, and the API (0 to 2) in the two bits above it */
   _Atomic uint32_t depth; /* open calls of its stack below it, and the two bits below; the order of each is at its use */
   uint32_t task;          /* task index + 1; 0 outside any task */
@@ -29,7 +33,8 @@ _Static_assert(sizeof(struct lsc_row) == 32, "a row is half a cache line");
 /*
  * In front of the row of a call that began inside a task stands another one, which no call is: `region` says so. Its
  * `end` is for how many raw ticks the task had been suspended when the call began; its `start` is 1 + for how many it
- * was suspended during the call, written before the call's end.
+ * was suspended during the call, written before the call's end. Both are relaxed: the release of the note's start, and
+ * then of the call's end, publishes them.
  */
 #define LSC_ROW_NOTE UINT32_MAX
 
@@ -53,7 +58,11 @@ static inline int64_t lsc_row_thread(const struct lsc_row *row) { return (int64_
 struct lsc_chunk {
   _Atomic(struct lsc_chunk *) next; /* release by the owner when it moves on, which is its last touch of this head;
                                        acquire by the snapshot. Means nothing outside the process */
-  _Atomic uint32_t capacity;        /* rows; shrinks once, when the owner's thread ends: see lsc_chunk_shrink */
+  /*
+   * Rows. Relaxed: the owner lessens it at most twice, by one before the release of `next`, and as its thread ends: see
+   * lsc_chunk_shrink. A snapshot reads it behind the acquire of `next` or of a row's start.
+   */
+  _Atomic uint32_t capacity;
   uint32_t thread;                  /* as in a row */
   uint32_t sequence;                /* 0, 1, … within the lane */
   uint32_t bytes;                   /* of the whole chunk */

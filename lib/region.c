@@ -26,7 +26,8 @@ struct table {
   _Atomic(struct entry *) bucket[]; /* release by who adds; acquire by who looks up */
 };
 
-/* Strings after the name are set once, under the lock, and read with acquire. */
+/* Strings after the name are set once, under the lock, with release, which pairs with the acquire in lsc_region_get and
+ * publishes their bytes. The line is a number alone: relaxed. */
 struct lsc_region_record {
   lsc_region_id id;
   uint32_t hash;
@@ -143,7 +144,7 @@ static lsc_status add(const char *name, size_t length, uint32_t hash, struct lsc
   record->id = index;
   lsc_registry_publish(&records, index, record);
   LSC_TEST_POINT("region published");
-  atomic_store_explicit(&lsc_regions_used, index + 1, memory_order_release);
+  atomic_store_explicit(&lsc_regions_used, index + 1, memory_order_relaxed);
   link_record(into, entry, record);
   *result = record;
   return LSC_OK;

@@ -19,7 +19,8 @@ struct lsc_region_view {
 };
 /* region: an id that lsc_region gave. */
 struct lsc_region_view lsc_region_get(lsc_region_id region);
-/* Release by who adds one; relaxed by who only checks an id that it was given. */
+/* Relaxed: a bound for ids. Who was given an id, or finds its region in the table, does so behind the store, and what
+ * an id leads to is published by the registry. */
 extern LSC_HIDDEN _Atomic uint32_t lsc_regions_used;
 static inline uint32_t lsc_region_count(void) { return atomic_load_explicit(&lsc_regions_used, memory_order_relaxed); }
 

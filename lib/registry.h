@@ -15,7 +15,7 @@
 #define LSC_REGISTRY_FIRST 64 /* slots of segment 0; segment k has 2^k times as many */
 
 struct lsc_registry {
-  _Atomic uint32_t count;                                         /* indices given out */
+  _Atomic uint32_t count; /* indices given out; relaxed: it orders nothing, readers go by the slots */
   _Atomic(_Atomic(void *) *)
       segment[LSC_REGISTRY_SEGMENTS]; /* release by who installs it; acquire by who looks inside */
 };

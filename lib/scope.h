@@ -16,6 +16,7 @@ struct lsc_token_slot {
    * opener: the slot is its own again.
    */
   _Atomic uint64_t state;
+  /* Relaxed: before the release of `state`, and behind its acquire; who fails to claim drops what it has read. */
   _Atomic(struct lsc_row *) row;
   _Atomic(struct lsc_task_record *) task; /* of the call, or NULL */
   struct lsc_token_slot *next_spare;

@@ -12,7 +12,7 @@
 /*
  * A free run of cells. A snapshot may still look at the link as at the start of a row (lsc_chunk_shrink). So it is
  * stored with release: pairs with the snapshot's acquire of a start, which then sees the capacity that was stored
- * before the run was given back.
+ * before the run was given back. Who takes the run holds the slab's lock, as who gave it did: relaxed is enough.
  */
 struct run {
   _Atomic(struct run *) next;
@@ -24,7 +24,9 @@ struct block {
 
 struct slab {
   struct lsc_chunk_source source; /* first: the source is the slab */
-  _Atomic uint32_t holds; /* release on the way down, acquire by the last: its free comes after everybody's use */
+  /* Acquire and release on the way down: the last one's free comes after everybody's use. Relaxed on the way up, by who
+   * has a hold. */
+  _Atomic uint32_t holds;
   pthread_mutex_t lock;
   /* Under the lock. */
   struct run *free_runs[MAX_CELLS + 1]; /* by cells */

@@ -21,8 +21,9 @@ struct lsc_task_record {
   uint64_t created;
   _Atomic uint64_t done;              /* 0 until the first finish; relaxed: a time that nothing hangs on */
   _Atomic uint32_t thread; /* index of the thread of the last step, LSC_TASK_NO_THREAD before; relaxed, likewise */
-  _Atomic(struct lsc_track *)
-      runner; /* who runs its step, or NULL. Acquire by who enters, release by who leaves: passes the record on */
+  /* Who runs its step, or NULL. Acquire by who enters, release by who leaves: passes the record on. Relaxed by who asks
+   * only whether it is itself. */
+  _Atomic(struct lsc_track *) runner;
   /* The runner's. */
   struct lsc_task_record *outer; /* the step that this one is nested in, or NULL */
   struct lsc_stack *outer_stack;

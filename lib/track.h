@@ -80,8 +80,8 @@ struct lsc_track {
 
   /* The owner's, rarely. */
   struct lsc_chunk *chunk; /* current, or NULL before the first call */
-  _Atomic uint64_t dropped;    /* relaxed: a count that the collector reads */
-  _Atomic uint64_t slow_ticks; /* relaxed: time spent off the fast path, an estimate */
+  _Atomic uint64_t dropped;    /* relaxed: a count that nothing hangs on, which the collector reads */
+  _Atomic uint64_t slow_ticks; /* relaxed, likewise: time spent off the fast path, an estimate */
 
   /* Written at registration, before the track is published. */
   struct lsc_chunk_source *source;
@@ -90,8 +90,10 @@ struct lsc_track {
   int64_t ident;
   uint64_t start_ticks;
 
-  _Atomic(struct lsc_chunk *) first;        /* release by the owner with the first chunk; acquire by the collector */
-  _Atomic(struct lsc_thread_label *) label; /* release by the owner; acquire by the collector */
+  /* Release by the owner with the first chunk; acquire by the collector, which then moves it on, relaxed: the next
+   * collector comes by the session's `collecting`, who frees the track by `references`. */
+  _Atomic(struct lsc_chunk *) first;
+  _Atomic(struct lsc_thread_label *) label; /* release by the owner; acquire by the collector: publishes the label */
 
   /* Written by the owner as its thread ends, before `ended`. */
   uint64_t end_ticks;
