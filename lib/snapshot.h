@@ -110,7 +110,8 @@ static inline int lsc_call_is_completed(const struct lsc_snapshot *s, uint32_t c
 /* For how long the task of a completed call was suspended in it, in ns; 0 outside tasks. */
 int64_t lsc_call_await_ns(struct lsc_snapshot *snapshot, const struct lsc_row *row);
 
-/* Remembers per session which paths were collected: lsc_path_known is 1 for a path that was added. For lsc_collect. */
+/* The paths to which the session was collected: 1 for one that was added. By who holds a snapshot of it, as they are the
+ * collector's. */
 int lsc_session_has_path(lsc_session session, const char *path);
 lsc_status lsc_session_add_path(lsc_session session, const char *path);
 

@@ -26,9 +26,12 @@ static void start(struct lsc_collection *c, const lsc_save_options *options) {
 
 static lsc_status check_path(struct lsc_collection *c) {
   if (!c->path) return lsc_fail(LSC_INVALID, "the path of the file is NULL");
-  if (c->coll->rank) return LSC_OK;
-  lsc_status status = lsc_target_open(&c->target, c->path);
-  if (status || c->options.replace || !lsc_session_has_path(c->session, c->target.path)) return status;
+  return c->coll->rank ? LSC_OK : lsc_target_open(&c->target, c->path);
+}
+
+/* With the snapshot in hand: until then another thread may be at the end of its collect, to the same path. */
+static lsc_status check_repeat(struct lsc_collection *c) {
+  if (c->coll->rank || c->options.replace || !lsc_session_has_path(c->session, c->target.path)) return LSC_OK;
   return lsc_fail(LSC_COLLECTED, "this session was collected to '%s' before: give another path, or set replace",
                   c->target.path);
 }
@@ -43,6 +46,7 @@ static void prepare(struct lsc_collection *c) {
                               .rank = (uint32_t)c->coll->rank,
                               .hostname = c->hostname,
                               .pid = getpid()};
+  lsc_collection_note(c, check_repeat(c));
 }
 
 static lsc_status run(struct lsc_collection *c) {

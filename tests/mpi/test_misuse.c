@@ -340,6 +340,10 @@ static void try_writer(writer write) {
   options.size = 0;
   GIVES(write(session, path_of("odd.h5"), &options), LSC_INVALID);
   GIVES_BUSY(write(session, path_of("busy.h5"), NULL));
+  options = (lsc_save_options){.size = sizeof options, .replace = 1};
+  GIVES(write(session, path_of("twice.h5"), &options), LSC_OK);
+  GIVES(write(session, path_of("twice.h5"), NULL), LSC_COLLECTED);
+  GIVES_BUSY(write(session, path_of("twice.h5"), NULL));
   for (size_t i = 0; i < 3; ++i) {
     static const char *const names[] = {"dead.h5", "odd.h5", "busy.h5"};
     EXPECT(access(path_of(names[i]), F_OK) != 0, "%s was written", names[i]);
