@@ -76,6 +76,7 @@ struct lsc_track {
   uint32_t thread;              /* thread index + 1, 0 on the unknown lane */
   uint32_t task;                /* task index + 1, 0 outside any task */
   struct lsc_task_record *running; /* innermost task whose step runs, or NULL */
+  _Atomic uint32_t shown_task;     /* `task` for others to look at; relaxed: nothing hangs on it */
   struct lsc_stack own;
 
   /* The owner's, rarely. */

@@ -1,0 +1,341 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * class TaskCoroutine:
+ *     "Stands for the coroutine of a task: what it is asked it asks the user's, and it notes when that one runs."
+ *     def send(self, value):                  # throw and close likewise
+ *         with self.step:
+ *             return self.inner.send(value)
+ *     def __await__(self): return self
+ *     def __getattr__(self, name): return getattr(self.inner, name)
+ *     __class__ = property(lambda self: type(self.inner))
+ */
+#include "coroutine.h"
+
+#include <structmember.h>
+
+static void link_live(lsc_core_coroutine *self) {
+  self->next = self->hooks->live;
+  self->link = &self->hooks->live;
+  if (self->next) self->next->link = &self->next;
+  self->hooks->live = self;
+}
+
+static void unlink_live(lsc_core_coroutine *self) {
+  if (!self->link) return;
+  *self->link = self->next;
+  if (self->next) self->next->link = self->link;
+  self->link = NULL;
+}
+
+/* The name of the task, if it has another one than when it was last asked. New reference or NULL. */
+static PyObject *new_name(lsc_core_coroutine *self) {
+  PyObject *task = self->task ? PyWeakref_GetObject(self->task) : NULL;
+  if (!task || task == Py_None) return NULL;
+  Py_INCREF(task);
+  PyObject *name = PyObject_CallMethodNoArgs(task, self->hooks->get_name);
+  Py_DECREF(task);
+  if (!name) PyErr_Clear();
+  if (name != self->name) return name;
+  Py_XDECREF(name);
+  return NULL;
+}
+
+static void refresh_name(lsc_core_coroutine *self) {
+  PyObject *name = new_name(self), *holder;
+  if (!name) return;
+  lsc_core_lanes_rename(&self->lanes, lsc_core_text(name, &holder), NULL);
+  Py_XDECREF(holder);
+  Py_XSETREF(self->name, name);
+}
+
+void lsc_core_refresh_names(struct lsc_core_hooks *hooks) {
+  PyObject *type, *value, *traceback;
+  PyErr_Fetch(&type, &value, &traceback);
+  for (lsc_core_coroutine *each = hooks->live, *next; each; each = next) {
+    Py_INCREF(each);
+    refresh_name(each);
+    next = each->link ? each->next : NULL;
+    Py_DECREF(each);
+  }
+  PyErr_Restore(type, value, traceback);
+}
+
+static PyObject *qualified_name(lsc_core_coroutine *self) {
+  PyObject *name = lsc_core_attribute(self->inner, self->hooks->qualname);
+  if (name && PyUnicode_Check(name)) return name;
+  Py_XDECREF(name);
+  return PyUnicode_FromString(Py_TYPE(self->inner)->tp_name);
+}
+
+/* Makes the task known to those that follow it: when its Task is there, or at its first step if that comes before. */
+static void open_lanes(lsc_core_coroutine *self) {
+  struct lsc_core_hooks *hooks = self->hooks;
+  PyObject *holders[2] = {NULL, NULL}, *coro = qualified_name(self);
+  const char *name = lsc_core_text(self->name, &holders[0]), *coro_name = lsc_core_text(coro, &holders[1]);
+  self->is_open = 1;
+  if (self->tracker) lsc_core_lanes_open(&self->lanes, self->tracker, "task", name, coro_name);
+  for (size_t i = 0; !self->tracker && i < hooks->async.count; i++)
+    lsc_core_lanes_open(&self->lanes, hooks->async.tracker[i], "task", name, coro_name);
+  Py_XDECREF(holders[0]);
+  Py_XDECREF(holders[1]);
+  Py_XDECREF(coro);
+  PyErr_Clear();
+  link_live(self);
+}
+
+static void finish(lsc_core_coroutine *self) {
+  PyObject *type, *value, *traceback;
+  if (self->is_over) return;
+  self->is_over = 1;
+  unlink_live(self);
+  PyErr_Fetch(&type, &value, &traceback);
+  refresh_name(self);
+  PyErr_Restore(type, value, traceback);
+  lsc_core_lanes_finish(&self->lanes);
+}
+
+void lsc_core_coroutine_bind(PyObject *op, PyObject *task) {
+  lsc_core_coroutine *self = (lsc_core_coroutine *)op;
+  if (self->task || !self->inner) return;
+  self->task = PyWeakref_NewRef(task, NULL);
+  if (!self->task) PyErr_Clear();
+  if (self->is_open) {
+    refresh_name(self);
+    return;
+  }
+  self->name = new_name(self);
+  open_lanes(self);
+}
+
+int lsc_core_coroutine_has(struct lsc_core_hooks *hooks, PyObject *object, lsc_core_tracker *tracker) {
+  if (!Py_IS_TYPE(object, hooks->coroutine_type)) return 0;
+  lsc_core_coroutine *self = (lsc_core_coroutine *)object;
+  if (!tracker || self->tracker == tracker || lsc_core_lanes_has(&self->lanes, tracker->session)) return 1;
+  for (size_t i = 0; !self->is_open && !self->tracker && i < hooks->async.count; i++)
+    if (hooks->async.tracker[i] == tracker) return 1;
+  return self->inner && lsc_core_coroutine_has(hooks, self->inner, tracker);
+}
+
+PyObject *lsc_core_coroutine_new(struct lsc_core_hooks *hooks, PyObject *inner, lsc_core_tracker *tracker) {
+  lsc_core_coroutine *self = PyObject_GC_New(lsc_core_coroutine, hooks->coroutine_type);
+  if (!self) return NULL;
+  memset((char *)self + sizeof(PyObject), 0, sizeof *self - sizeof(PyObject));
+  self->hooks = hooks;
+  Py_INCREF(inner);
+  self->inner = inner;
+  Py_XINCREF(tracker);
+  self->tracker = tracker;
+  PyObject_GC_Track(self);
+  return (PyObject *)self;
+}
+
+/* 1 if this call runs the coroutine as a step; 0 if it is within one, where the user's coroutine says what is wrong. */
+static int begin_step(lsc_core_coroutine *self) {
+  if (self->in_step) return 0;
+  if (!self->is_open) open_lanes(self);
+  self->in_step = self->has_run = 1;
+  lsc_core_lanes_enter(&self->lanes);
+  return 1;
+}
+
+static void end_step(lsc_core_coroutine *self, int is_step, int is_over) {
+  if (!is_step) return;
+  lsc_core_lanes_leave(&self->lanes);
+  self->in_step = 0;
+  if (is_over) finish(self);
+}
+
+/* After the garbage collector cleared it, a finalizer may still come here. */
+static int is_there(const lsc_core_coroutine *self) {
+  if (self->inner) return 1;
+  PyErr_SetString(PyExc_RuntimeError, "the coroutine of a task is being deleted");
+  return 0;
+}
+
+static PySendResult coroutine_am_send(PyObject *op, PyObject *value, PyObject **result) {
+  lsc_core_coroutine *self = (lsc_core_coroutine *)op;
+  *result = NULL;
+  if (!is_there(self)) return PYGEN_ERROR;
+  int is_step = begin_step(self);
+  PySendResult what = PyIter_Send(self->inner, value, result);
+  end_step(self, is_step, what != PYGEN_NEXT);
+  return what;
+}
+
+/* A value that is a tuple or an exception would be taken apart, were it not put into its StopIteration here. */
+static PyObject *stop(PyObject *value) {
+  PyObject *exception = PyObject_CallOneArg(PyExc_StopIteration, value);
+  if (exception) PyErr_SetObject(PyExc_StopIteration, exception);
+  Py_XDECREF(exception);
+  return NULL;
+}
+
+static PyObject *coroutine_send(PyObject *op, PyObject *value) {
+  PyObject *result;
+  PySendResult what = coroutine_am_send(op, value, &result);
+  if (what != PYGEN_RETURN) return result;
+  stop(result);
+  Py_DECREF(result);
+  return NULL;
+}
+
+static PyObject *coroutine_iternext(PyObject *op) { return coroutine_send(op, Py_None); }
+
+static PyObject *coroutine_throw(PyObject *op, PyObject *const *args, Py_ssize_t count) {
+  lsc_core_coroutine *self = (lsc_core_coroutine *)op;
+  if (!is_there(self)) return NULL;
+  if (count < 1 || count > 3) return PyErr_Format(PyExc_TypeError, "throw takes 1 to 3 arguments, not %zd", count);
+  PyObject *stack[4] = {self->inner, args[0], count > 1 ? args[1] : NULL, count > 2 ? args[2] : NULL};
+  int is_step = begin_step(self);
+  PyObject *result = PyObject_VectorcallMethod(self->hooks->throw_, stack, (size_t)count + 1, NULL);
+  end_step(self, is_step, !result);
+  return result;
+}
+
+static PyObject *coroutine_close(PyObject *op, PyObject *unused) {
+  (void)unused;
+  lsc_core_coroutine *self = (lsc_core_coroutine *)op;
+  if (!is_there(self)) return NULL;
+  if (!self->has_run) {
+    PyObject *nothing = PyObject_CallMethodNoArgs(self->inner, self->hooks->close);
+    if (nothing) finish(self);
+    return nothing;
+  }
+  int is_step = self->is_over ? 0 : begin_step(self);
+  PyObject *result = PyObject_CallMethodNoArgs(self->inner, self->hooks->close);
+  end_step(self, is_step, 1);
+  return result;
+}
+
+static PyObject *coroutine_await(PyObject *op) {
+  Py_INCREF(op);
+  return op;
+}
+
+static PyObject *coroutine_repr(PyObject *op) {
+  lsc_core_coroutine *self = (lsc_core_coroutine *)op;
+  return is_there(self) ? PyObject_Repr(self->inner) : NULL;
+}
+
+static PyObject *coroutine_getattro(PyObject *op, PyObject *name) {
+  lsc_core_coroutine *self = (lsc_core_coroutine *)op;
+  PyObject *value = PyObject_GenericGetAttr(op, name);
+  if (value || !self->inner || !PyErr_ExceptionMatches(PyExc_AttributeError)) return value;
+  PyErr_Clear();
+  return PyObject_GetAttr(self->inner, name);
+}
+
+static PyObject *get_inner(PyObject *op, void *name) {
+  lsc_core_coroutine *self = (lsc_core_coroutine *)op;
+  return is_there(self) ? PyObject_GetAttrString(self->inner, (const char *)name) : NULL;
+}
+
+static int set_inner(PyObject *op, PyObject *value, void *name) {
+  lsc_core_coroutine *self = (lsc_core_coroutine *)op;
+  return is_there(self) ? PyObject_SetAttrString(self->inner, (const char *)name, value) : -1;
+}
+
+static PyObject *get_class(PyObject *op, void *closure) {
+  (void)closure;
+  PyObject *inner = ((lsc_core_coroutine *)op)->inner;
+  PyObject *type = (PyObject *)(inner ? Py_TYPE(inner) : Py_TYPE(op));
+  Py_INCREF(type);
+  return type;
+}
+
+static int coroutine_traverse(PyObject *op, visitproc visit, void *arg) {
+  lsc_core_coroutine *self = (lsc_core_coroutine *)op;
+  Py_VISIT(Py_TYPE(op));
+  Py_VISIT(self->inner);
+  Py_VISIT(self->task);
+  Py_VISIT(self->name);
+  Py_VISIT(self->tracker);
+  return 0;
+}
+
+static int coroutine_clear(PyObject *op) {
+  lsc_core_coroutine *self = (lsc_core_coroutine *)op;
+  Py_CLEAR(self->inner);
+  Py_CLEAR(self->task);
+  Py_CLEAR(self->name);
+  Py_CLEAR(self->tracker);
+  return 0;
+}
+
+/* A coroutine that is given up half-way is closed by its own end; that is a step of the task, too. */
+static void give_up(lsc_core_coroutine *self) {
+  PyObject *type, *value, *traceback;
+  PyErr_Fetch(&type, &value, &traceback);
+  if (self->has_run) lsc_core_lanes_enter(&self->lanes);
+  Py_CLEAR(self->inner);
+  if (self->has_run) lsc_core_lanes_leave(&self->lanes);
+  finish(self);
+  PyErr_Restore(type, value, traceback);
+}
+
+static void coroutine_dealloc(PyObject *op) {
+  lsc_core_coroutine *self = (lsc_core_coroutine *)op;
+  PyTypeObject *type = Py_TYPE(op);
+  PyObject_GC_UnTrack(op);
+  unlink_live(self);
+  if (self->weak_references) PyObject_ClearWeakRefs(op);
+  if (!self->is_over) give_up(self);
+  coroutine_clear(op);
+  lsc_core_lanes_free(&self->lanes);
+  type->tp_free(op);
+  Py_DECREF(type);
+}
+
+static PyMethodDef coroutine_methods[] = {
+    {"send", coroutine_send, METH_O, "As of the user's coroutine, noted as a step of its task."},
+    {"throw", (PyCFunction)(void (*)(void))coroutine_throw, METH_FASTCALL, "Likewise."},
+    {"close", coroutine_close, METH_NOARGS, "Likewise."},
+    {NULL, NULL, 0, NULL},
+};
+
+#define INNER(name) {#name, get_inner, NULL, NULL, #name}
+#define INNER_SETTABLE(name) {#name, get_inner, set_inner, NULL, #name}
+static PyGetSetDef coroutine_attributes[] = {
+    {"__class__", get_class, NULL, NULL, NULL},
+    INNER_SETTABLE(__name__),
+    INNER_SETTABLE(__qualname__),
+    INNER(cr_frame),
+    INNER(cr_code),
+    INNER(cr_await),
+    INNER(cr_running),
+    INNER(cr_origin),
+    {NULL, NULL, NULL, NULL, NULL},
+};
+
+static PyMemberDef coroutine_members[] = {
+    {"__weaklistoffset__", T_PYSSIZET, offsetof(lsc_core_coroutine, weak_references), READONLY, NULL},
+    {NULL, 0, 0, 0, NULL},
+};
+
+static PyType_Slot coroutine_slots[] = {
+    {Py_tp_doc, "Stands for the coroutine of a task and notes when it runs."},
+    {Py_tp_dealloc, coroutine_dealloc},
+    {Py_tp_traverse, coroutine_traverse},
+    {Py_tp_clear, coroutine_clear},
+    {Py_tp_repr, coroutine_repr},
+    {Py_tp_getattro, coroutine_getattro},
+    {Py_tp_iternext, coroutine_iternext},
+    {Py_tp_methods, coroutine_methods},
+    {Py_tp_getset, coroutine_attributes},
+    {Py_tp_members, coroutine_members},
+    {Py_am_await, coroutine_await},
+    {Py_am_send, coroutine_am_send},
+    {0, NULL},
+};
+
+static PyType_Spec coroutine_spec = {
+    .name = "lanescope._core.TaskCoroutine",
+    .basicsize = sizeof(lsc_core_coroutine),
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+    .slots = coroutine_slots,
+};
+
+int lsc_core_add_coroutine(PyObject *module, lsc_core_state *state) {
+  state->hooks->coroutine_type = lsc_core_add_type(module, &coroutine_spec);
+  return state->hooks->coroutine_type ? 0 : -1;
+}

@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * class TaskCreator:
+ *     "What stands in the place of BaseEventLoop.create_task, in front of what stood there."
+ *     def __init__(self, original): ...
+ *     def __call__(self, loop, coro, **options):
+ *         wrapped = wrap(coro)
+ *         task = self.original(loop, wrapped, **options)
+ *         bind(wrapped, task)
+ *         return task
+ *     def __get__(self, loop, owner=None):
+ *         return self if loop is None else types.MethodType(self, loop)
+ * and wrap and bind, for task factories.
+ */
+#include "tracking.h"
+
+#include <structmember.h>
+
+typedef struct {
+  PyObject_HEAD
+  vectorcallfunc vectorcall;
+  struct lsc_core_hooks *hooks;
+  PyObject *original;
+} task_creator;
+
+#define MAX_ARGUMENTS 16
+
+/* Whether asyncio takes it for a coroutine; -1 with an exception. */
+static int is_coroutine(struct lsc_core_hooks *hooks, PyObject *object) {
+  if (PyCoro_CheckExact(object)) return 1;
+  if (!hooks->iscoroutine) return 0;
+  PyObject *answer = PyObject_CallOneArg(hooks->iscoroutine, object);
+  int result = answer ? PyObject_IsTrue(answer) : -1;
+  Py_XDECREF(answer);
+  return result;
+}
+
+/* The coroutine wrapped, or itself if it is none or is wrapped already. New reference or NULL. */
+static PyObject *wrap(struct lsc_core_hooks *hooks, PyObject *coro, lsc_core_tracker *tracker) {
+  int wanted = hooks->coroutine_type && !lsc_core_coroutine_has(hooks, coro, tracker) ? is_coroutine(hooks, coro) : 0;
+  if (wanted < 0) return NULL;
+  if (wanted) return lsc_core_coroutine_new(hooks, coro, tracker);
+  Py_INCREF(coro);
+  return coro;
+}
+
+/* Where the coroutine stands among the arguments, or -1. */
+static Py_ssize_t place_of_coro(size_t count, PyObject *kwnames) {
+  if (count > 1) return 1;
+  for (Py_ssize_t i = 0; kwnames && i < PyTuple_GET_SIZE(kwnames); i++)
+    if (PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(kwnames, i), "coro") == 0) return (Py_ssize_t)count + i;
+  return -1;
+}
+
+static PyObject *create(task_creator *self, PyObject *const *args, size_t count, PyObject *kwnames, Py_ssize_t place) {
+  PyObject *stack[MAX_ARGUMENTS], *coro = args[place];
+  size_t all = count + (size_t)(kwnames ? PyTuple_GET_SIZE(kwnames) : 0);
+  PyObject *wrapped = wrap(self->hooks, coro, NULL);
+  if (!wrapped) return NULL;
+  memcpy(stack, args, all * sizeof *stack);
+  stack[place] = wrapped;
+  PyObject *task = PyObject_Vectorcall(self->original, stack, count, kwnames);
+  if (task && wrapped != coro) lsc_core_coroutine_bind(wrapped, task);
+  Py_DECREF(wrapped);
+  return task;
+}
+
+static PyObject *creator_call(PyObject *op, PyObject *const *args, size_t nargsf, PyObject *kwnames) {
+  task_creator *self = (task_creator *)op;
+  if (!self->original) return PyErr_Format(PyExc_RuntimeError, "create_task of a module that is being deleted");
+  size_t count = (size_t)PyVectorcall_NARGS(nargsf);
+  Py_ssize_t place = place_of_coro(count, kwnames);
+  size_t all = count + (size_t)(kwnames ? PyTuple_GET_SIZE(kwnames) : 0);
+  if (!self->hooks->async.count || place < 0 || all > MAX_ARGUMENTS)
+    return PyObject_Vectorcall(self->original, args, nargsf, kwnames);
+  return create(self, args, count, kwnames, place);
+}
+
+static PyObject *creator_get(PyObject *op, PyObject *instance, PyObject *owner) {
+  (void)owner;
+  if (instance && instance != Py_None) return PyMethod_New(op, instance);
+  Py_INCREF(op);
+  return op;
+}
+
+static PyObject *creator_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
+  static char *keywords[] = {"original", NULL};
+  PyObject *original;
+  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O:TaskCreator", keywords, &original)) return NULL;
+  task_creator *self = (task_creator *)type->tp_alloc(type, 0);
+  if (!self) return NULL;
+  self->vectorcall = creator_call;
+  self->hooks = ((lsc_core_state *)PyType_GetModuleState(type))->hooks;
+  Py_INCREF(original);
+  self->original = original;
+  return (PyObject *)self;
+}
+
+/* As the function that it stands for: its name, signature and documentation. */
+static PyObject *creator_getattro(PyObject *op, PyObject *name) {
+  PyObject *value = PyObject_GenericGetAttr(op, name), *original = ((task_creator *)op)->original;
+  if (value || !original || !PyErr_ExceptionMatches(PyExc_AttributeError)) return value;
+  PyErr_Clear();
+  return PyObject_GetAttr(original, name);
+}
+
+static int creator_traverse(PyObject *op, visitproc visit, void *arg) {
+  Py_VISIT(Py_TYPE(op));
+  Py_VISIT(((task_creator *)op)->original);
+  return 0;
+}
+
+static int creator_clear(PyObject *op) {
+  Py_CLEAR(((task_creator *)op)->original);
+  return 0;
+}
+
+static void creator_dealloc(PyObject *op) {
+  PyTypeObject *type = Py_TYPE(op);
+  PyObject_GC_UnTrack(op);
+  creator_clear(op);
+  type->tp_free(op);
+  Py_DECREF(type);
+}
+
+static PyMemberDef creator_members[] = {
+    {"__vectorcalloffset__", T_PYSSIZET, offsetof(task_creator, vectorcall), READONLY, NULL},
+    {"__wrapped__", T_OBJECT, offsetof(task_creator, original), READONLY, NULL},
+    {NULL, 0, 0, 0, NULL},
+};
+
+static PyType_Slot creator_slots[] = {
+    {Py_tp_new, creator_new},           {Py_tp_dealloc, creator_dealloc},   {Py_tp_traverse, creator_traverse},
+    {Py_tp_clear, creator_clear},       {Py_tp_call, PyVectorcall_Call},    {Py_tp_descr_get, creator_get},
+    {Py_tp_getattro, creator_getattro}, {Py_tp_members, creator_members},   {0, NULL},
+};
+
+/* METHOD_DESCRIPTOR: `loop.create_task(…)` calls it with the loop in front, without a bound method. */
+static PyType_Spec creator_spec = {
+    .name = "lanescope._core.TaskCreator",
+    .basicsize = sizeof(task_creator),
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_METHOD_DESCRIPTOR,
+    .slots = creator_slots,
+};
+
+static PyObject *core_wrap(PyObject *module, PyObject *args) {
+  struct lsc_core_hooks *hooks = lsc_core_state_of(module)->hooks;
+  PyObject *coro, *tracker;
+  if (!PyArg_ParseTuple(args, "OO!:wrap", &coro, hooks->tracker_type, &tracker)) return NULL;
+  return wrap(hooks, coro, (lsc_core_tracker *)tracker);
+}
+
+static PyObject *core_bind(PyObject *module, PyObject *args) {
+  struct lsc_core_hooks *hooks = lsc_core_state_of(module)->hooks;
+  PyObject *coroutine, *task;
+  if (!PyArg_ParseTuple(args, "O!O:bind", hooks->coroutine_type, &coroutine, &task)) return NULL;
+  lsc_core_coroutine_bind(coroutine, task);
+  Py_RETURN_NONE;
+}
+
+static PyObject *core_use_asyncio(PyObject *module, PyObject *iscoroutine) {
+  struct lsc_core_hooks *hooks = lsc_core_state_of(module)->hooks;
+  Py_INCREF(iscoroutine);
+  Py_XSETREF(hooks->iscoroutine, iscoroutine);
+  Py_RETURN_NONE;
+}
+
+static PyMethodDef creator_functions[] = {
+    {"wrap", core_wrap, METH_VARARGS,
+     "wrap(coro, tracker, /)\n--\n\nThe coroutine as the tracker follows it, or itself if it does already or is none."},
+    {"bind", core_bind, METH_VARARGS,
+     "bind(coroutine, task, /)\n--\n\nTells a wrapped coroutine its task, which is in the tables from then on."},
+    {"use_asyncio", core_use_asyncio, METH_O,
+     "use_asyncio(iscoroutine, /)\n--\n\nHow to know coroutines that are not the interpreter's own."},
+    {NULL, NULL, 0, NULL},
+};
+
+int lsc_core_add_task_creator(PyObject *module, lsc_core_state *state) {
+  state->hooks->task_creator_type = lsc_core_add_type(module, &creator_spec);
+  if (!state->hooks->task_creator_type) return -1;
+  return PyModule_AddFunctions(module, creator_functions);
+}
