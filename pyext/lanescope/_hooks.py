@@ -109,8 +109,8 @@ def _run_forever(original):
 
 def makes_wrapped_tasks(loop):
     """Whether the loop creates its tasks by the hooked method, so that it needs no factory."""
-    method = getattr(type(loop), "create_task", None)
-    return isinstance(method, _core.TaskCreator) and "create_task" not in getattr(loop, "__dict__", ())
+    # Not by its __dict__: CPython keeps an object's attributes in a faster way until somebody asks for that.
+    return isinstance(getattr(loop.create_task, "__func__", None), _core.TaskCreator)
 
 
 class TaskFactory:
