@@ -70,6 +70,10 @@ LSC_API lsc_status lsc_task_rename(lsc_task task, const char *name, const char *
 /* lsc_thread_register of an API. index: receives the thread's, -1 on the unknown lane. */
 LSC_API lsc_status lsc_thread_register_as(lsc_session session, lsc_api api, int64_t *index);
 
+/* Says that the calling thread is over as far as its language is concerned: that is its end in the tables. What still
+ * runs on it records as before. */
+LSC_API void lsc_thread_over(void);
+
 /*
  * The lane tables of an open session as they are now, beside whoever records or collects: the columns of /thread_table
  * and /task_table of a file. No call is consumed.

@@ -41,10 +41,19 @@ static int64_t read_live_cpu(const struct lsc_track *track) {
  * once this one is gone. So whether it has ended is asked again afterwards: then what was read is dropped for what the
  * thread itself left.
  */
+/* What is left by a thread that its language has done with. */
+static int read_over(struct lsc_clock_map *map, struct lsc_track *track, struct lsc_thread_info *info) {
+  uint64_t over = atomic_load_explicit(&track->over_ticks, memory_order_acquire);
+  if (!over) return 0;
+  info->cpu_ns = track->over_cpu_ns < 0 ? LSC_NEVER : track->over_cpu_ns;
+  info->end_ns = lsc_clock_map_ns(map, over);
+  return 1;
+}
+
 static void read_state(struct lsc_clock_map *map, struct lsc_track *track, struct lsc_thread_info *info, char *name) {
   info->end_ns = LSC_NEVER;
   if (!has_ended(track)) {
-    info->cpu_ns = read_live_cpu(track);
+    if (!read_over(map, track, info)) info->cpu_ns = read_live_cpu(track);
     read_live_name(track->native_id, name);
     LSC_TEST_POINT("thread read");
     if (!has_ended(track)) return;

@@ -94,6 +94,10 @@ struct lsc_track {
   _Atomic(struct lsc_chunk *) first;        /* release by the owner with the first chunk; acquire by the collector */
   _Atomic(struct lsc_thread_label *) label; /* release by the owner; acquire by the collector */
 
+  /* Written by the owner when its language says that the thread is over, which is a little before its end. */
+  int64_t over_cpu_ns;
+  _Atomic uint64_t over_ticks; /* release by the owner, after the time above; acquire by the collector; 0: not yet */
+
   /* Written by the owner as its thread ends, before `ended`. */
   uint64_t end_ticks;
   int64_t cpu_ns;
@@ -119,6 +123,8 @@ void lsc_track_release(struct lsc_track *track);
 
 /* By the owner: makes room for one more call and its frame. 0 without memory. */
 int lsc_track_grow(struct lsc_track *track);
+/* By the owner: the thread's end is now, whatever it still does. The first time counts. */
+void lsc_track_over(struct lsc_track *track);
 /* By the owner as its thread ends, after lsc_task_leave_all where its session is open: fixes end, CPU time and name,
  * and gives back what is unused. */
 void lsc_track_end(struct lsc_track *track);

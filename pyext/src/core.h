@@ -83,6 +83,9 @@ PyObject *lsc_core_region_method_new(lsc_core_state *state, const char *name, si
 /* Names the calling thread by what Python's threading module knows of it. The hook of lsc_on_first_use. */
 void lsc_core_describe_thread(lsc_session session);
 
+/* What a thread of `threading` needs at its first use of a session: its end noted, and its greenlets followed. */
+void lsc_core_welcome_thread(PyObject *thread);
+
 /* Threads, asyncio tasks and greenlets: tracking.h. The hooks live and die with the module. */
 int lsc_core_add_tracking(PyObject *module, lsc_core_state *state);
 int lsc_core_traverse_tracking(lsc_core_state *state, visitproc visit, void *arg);

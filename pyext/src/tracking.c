@@ -10,6 +10,7 @@ static int intern_names(struct lsc_core_hooks *hooks) {
       {&hooks->get_name, "get_name"}, {&hooks->name, "name"},         {&hooks->qualname, "__qualname__"},
       {&hooks->throw_, "throw"},      {&hooks->close, "close"},       {&hooks->parent, "parent"},
       {&hooks->gr_frame, "gr_frame"}, {&hooks->run, "_run"},          {&hooks->hook_key, "lanescope.greenlet_hook"},
+      {&hooks->end_key, "lanescope.thread_end"},
   };
   for (size_t i = 0; i < sizeof names / sizeof *names; i++)
     if (!(*names[i].to = PyUnicode_InternFromString(names[i].text))) return -1;
@@ -24,7 +25,7 @@ int lsc_core_add_tracking(PyObject *module, lsc_core_state *state) {
   }
   if (intern_names(state->hooks) < 0 || lsc_core_add_tracker(module, state) < 0 ||
       lsc_core_add_coroutine(module, state) < 0 || lsc_core_add_task_creator(module, state) < 0 ||
-      lsc_core_add_thread_hook(module, state) < 0 || lsc_core_add_greenlet_lanes(module, state) < 0) {
+      lsc_core_add_thread_hook(module, state) < 0 || lsc_core_add_thread_end(module, state) < 0 || lsc_core_add_greenlet_lanes(module, state) < 0) {
     return -1;
   }
   return lsc_core_add_greenlet_hook(module, state);
@@ -47,6 +48,7 @@ int lsc_core_traverse_tracking(lsc_core_state *state, visitproc visit, void *arg
   Py_VISIT(hooks->thread_hook_type);
   Py_VISIT(hooks->greenlet_hook_type);
   Py_VISIT(hooks->greenlet_lanes_type);
+  Py_VISIT(hooks->thread_end_type);
   Py_VISIT(hooks->iscoroutine);
   Py_VISIT(hooks->settrace);
   Py_VISIT(hooks->gettrace);
@@ -73,6 +75,7 @@ void lsc_core_clear_tracking(lsc_core_state *state) {
   Py_CLEAR(hooks->thread_hook_type);
   Py_CLEAR(hooks->greenlet_hook_type);
   Py_CLEAR(hooks->greenlet_lanes_type);
+  Py_CLEAR(hooks->thread_end_type);
   Py_CLEAR(hooks->iscoroutine);
   Py_CLEAR(hooks->settrace);
   Py_CLEAR(hooks->gettrace);
@@ -91,6 +94,7 @@ void lsc_core_free_tracking(lsc_core_state *state) {
   Py_CLEAR(hooks->gr_frame);
   Py_CLEAR(hooks->run);
   Py_CLEAR(hooks->hook_key);
+  Py_CLEAR(hooks->end_key);
   PyMem_Free(hooks);
   state->hooks = NULL;
 }

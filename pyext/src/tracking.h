@@ -33,8 +33,8 @@ struct lsc_core_hooks {
   unsigned version;
   struct lsc_core_coroutine *live; /* wrapped coroutines that are not over */
   PyTypeObject *tracker_type, *coroutine_type, *task_creator_type, *thread_hook_type;
-  PyTypeObject *greenlet_hook_type, *greenlet_lanes_type;
-  PyObject *get_name, *name, *qualname, *throw_, *close, *parent, *gr_frame, *run, *hook_key; /* interned */
+  PyTypeObject *greenlet_hook_type, *greenlet_lanes_type, *thread_end_type;
+  PyObject *get_name, *name, *qualname, *throw_, *close, *parent, *gr_frame, *run, *hook_key, *end_key; /* interned */
   PyObject *iscoroutine;                                                        /* asyncio's, or NULL */
   PyObject *settrace, *gettrace, *getcurrent; /* greenlet's, or NULL */
   getter greenlet_is_dead;
@@ -46,6 +46,7 @@ int lsc_core_add_tracker_tables(PyObject *module);
 int lsc_core_add_coroutine(PyObject *module, lsc_core_state *state);
 int lsc_core_add_task_creator(PyObject *module, lsc_core_state *state);
 int lsc_core_add_thread_hook(PyObject *module, lsc_core_state *state);
+int lsc_core_add_thread_end(PyObject *module, lsc_core_state *state);
 int lsc_core_add_greenlet_hook(PyObject *module, lsc_core_state *state);
 int lsc_core_add_greenlet_lanes(PyObject *module, lsc_core_state *state);
 
