@@ -116,6 +116,16 @@ int lsc_core_coroutine_has(struct lsc_core_hooks *hooks, PyObject *object, lsc_c
   return self->inner && lsc_core_coroutine_has(hooks, self->inner, tracker);
 }
 
+/*
+ * The collector finalizes what is garbage in the order in which it was tracked. The user's coroutine comes after the one
+ * that stands for it, which then closes it within a step; else its regions would end on whichever lane runs.
+ */
+static void go_before(PyObject *inner) {
+  if (!PyCoro_CheckExact(inner) || !PyObject_GC_IsTracked(inner)) return;
+  PyObject_GC_UnTrack(inner);
+  PyObject_GC_Track(inner);
+}
+
 PyObject *lsc_core_coroutine_new(struct lsc_core_hooks *hooks, PyObject *inner, lsc_core_tracker *tracker) {
   lsc_core_coroutine *self = PyObject_GC_New(lsc_core_coroutine, hooks->coroutine_type);
   if (!self) return NULL;
@@ -126,6 +136,7 @@ PyObject *lsc_core_coroutine_new(struct lsc_core_hooks *hooks, PyObject *inner, 
   Py_XINCREF(tracker);
   self->tracker = tracker;
   PyObject_GC_Track(self);
+  go_before(inner);
   return (PyObject *)self;
 }
 
@@ -262,13 +273,21 @@ static int coroutine_clear(PyObject *op) {
   return 0;
 }
 
-/* A coroutine that is given up half-way is closed by its own end; that is a step of the task, too. */
-static void give_up(lsc_core_coroutine *self) {
+/* Closes the user's coroutine, which nobody else has, as its own finalizer would, but within a step of the task. */
+static void close_in_step(lsc_core_coroutine *self) {
+  lsc_core_lanes_enter(&self->lanes);
+  PyObject *nothing = PyObject_CallMethodNoArgs(self->inner, self->hooks->close);
+  if (!nothing) PyErr_WriteUnraisable(self->inner);
+  Py_XDECREF(nothing);
+  lsc_core_lanes_leave(&self->lanes);
+}
+
+static void coroutine_finalize(PyObject *op) {
+  lsc_core_coroutine *self = (lsc_core_coroutine *)op;
   PyObject *type, *value, *traceback;
+  if (self->is_over) return;
   PyErr_Fetch(&type, &value, &traceback);
-  if (self->has_run) lsc_core_lanes_enter(&self->lanes);
-  Py_CLEAR(self->inner);
-  if (self->has_run) lsc_core_lanes_leave(&self->lanes);
+  if (self->has_run && self->inner && Py_REFCNT(self->inner) == 1) close_in_step(self);
   finish(self);
   PyErr_Restore(type, value, traceback);
 }
@@ -276,10 +295,10 @@ static void give_up(lsc_core_coroutine *self) {
 static void coroutine_dealloc(PyObject *op) {
   lsc_core_coroutine *self = (lsc_core_coroutine *)op;
   PyTypeObject *type = Py_TYPE(op);
+  if (PyObject_CallFinalizerFromDealloc(op) < 0) return;
   PyObject_GC_UnTrack(op);
   unlink_live(self);
   if (self->weak_references) PyObject_ClearWeakRefs(op);
-  if (!self->is_over) give_up(self);
   coroutine_clear(op);
   lsc_core_lanes_free(&self->lanes);
   type->tp_free(op);
@@ -299,6 +318,7 @@ static PyGetSetDef coroutine_attributes[] = {
     {"__class__", get_class, NULL, NULL, NULL},
     INNER_SETTABLE(__name__),
     INNER_SETTABLE(__qualname__),
+    INNER(__doc__),
     INNER(cr_frame),
     INNER(cr_code),
     INNER(cr_await),
@@ -313,8 +333,8 @@ static PyMemberDef coroutine_members[] = {
 };
 
 static PyType_Slot coroutine_slots[] = {
-    {Py_tp_doc, "Stands for the coroutine of a task and notes when it runs."},
     {Py_tp_dealloc, coroutine_dealloc},
+    {Py_tp_finalize, coroutine_finalize},
     {Py_tp_traverse, coroutine_traverse},
     {Py_tp_clear, coroutine_clear},
     {Py_tp_repr, coroutine_repr},

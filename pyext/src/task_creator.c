@@ -104,6 +104,18 @@ static PyObject *creator_getattro(PyObject *op, PyObject *name) {
   return PyObject_GetAttr(original, name);
 }
 
+static PyObject *creator_doc(PyObject *op, void *closure) {
+  (void)closure;
+  PyObject *original = ((task_creator *)op)->original;
+  if (original) return PyObject_GetAttrString(original, "__doc__");
+  Py_RETURN_NONE;
+}
+
+static PyGetSetDef creator_attributes[] = {
+    {"__doc__", creator_doc, NULL, NULL, NULL},
+    {NULL, NULL, NULL, NULL, NULL},
+};
+
 static int creator_traverse(PyObject *op, visitproc visit, void *arg) {
   Py_VISIT(Py_TYPE(op));
   Py_VISIT(((task_creator *)op)->original);
@@ -132,7 +144,8 @@ static PyMemberDef creator_members[] = {
 static PyType_Slot creator_slots[] = {
     {Py_tp_new, creator_new},           {Py_tp_dealloc, creator_dealloc},   {Py_tp_traverse, creator_traverse},
     {Py_tp_clear, creator_clear},       {Py_tp_call, PyVectorcall_Call},    {Py_tp_descr_get, creator_get},
-    {Py_tp_getattro, creator_getattro}, {Py_tp_members, creator_members},   {0, NULL},
+    {Py_tp_getattro, creator_getattro}, {Py_tp_members, creator_members},   {Py_tp_getset, creator_attributes},
+    {0, NULL},
 };
 
 /* METHOD_DESCRIPTOR: `loop.create_task(…)` calls it with the loop in front, without a bound method. */

@@ -133,6 +133,12 @@ static PyObject *core_task_step(PyObject *module, PyObject *args) {
   return Py_BuildValue("LL", (long long)started_ns, (long long)ended_ns);
 }
 
+static PyObject *core_refresh_names(PyObject *module, PyObject *unused) {
+  (void)unused;
+  lsc_core_refresh_names(lsc_core_state_of(module)->hooks);
+  Py_RETURN_NONE;
+}
+
 static PyMethodDef table_functions[] = {
     {"lane_tables", core_lane_tables, METH_VARARGS,
      "lane_tables(tracker, origin_ns=0, /)\n--\n\n{\"threads\": columns, \"tasks\": columns}, as they are now."},
@@ -143,6 +149,8 @@ static PyMethodDef table_functions[] = {
      "lane_counts(tracker, /)\n--\n\nHow many threads and tasks it has; 0, 0 while its session is not open."},
     {"thread_task", core_thread_task, METH_VARARGS,
      "thread_task(tracker, thread, /)\n--\n\nThe index of the task whose step runs on that thread now, or -1."},
+    {"refresh_names", core_refresh_names, METH_NOARGS,
+     "refresh_names()\n--\n\nTells all tables what the tasks that go on are called by now: before a session is saved."},
     {"task_step", core_task_step, METH_VARARGS,
      "task_step(tracker, task, /)\n--\n\nWhen the task's last step began, and when the last one ended, or 0; in ns."},
     {NULL, NULL, 0, NULL},
