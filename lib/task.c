@@ -91,13 +91,27 @@ static void end_step(struct lsc_task_record *task, struct lsc_track *track, uint
     lsc_stack_free(&task->stack);
 }
 
-static lsc_status enter(struct lsc_task_record *task, struct lsc_track *track, uint64_t now) {
+static int claim(struct lsc_task_record *task, struct lsc_track *track) {
   uintptr_t nobody = 0;
-  if (atomic_load_explicit(&task->done, memory_order_relaxed)) return LSC_TASK_STATE;
-  if (!atomic_compare_exchange_strong_explicit(&task->runner, &nobody, (uintptr_t)track, memory_order_acquire,
-                                               memory_order_relaxed))
-    return LSC_TASK_STATE;
+  return atomic_compare_exchange_strong_explicit(&task->runner, &nobody, (uintptr_t)track, memory_order_acquire,
+                                                 memory_order_relaxed);
+}
+
+/* The steps that were nested in this one go on, but for a task that somebody else has entered meanwhile. */
+static __attribute__((noinline)) void go_on_with_nested(struct lsc_task_record *task, struct lsc_track *track,
+                                                        uint64_t now) {
+  struct lsc_task_record *nested = task->parked, *next;
+  for (task->parked = NULL; nested && claim(nested, track); nested = next) {
+    next = nested->parked;
+    nested->parked = NULL;
+    begin_step(nested, track, now);
+  }
+}
+
+static lsc_status enter(struct lsc_task_record *task, struct lsc_track *track, uint64_t now) {
+  if (atomic_load_explicit(&task->done, memory_order_relaxed) || !claim(task, track)) return LSC_TASK_STATE;
   begin_step(task, track, now);
+  if (LSC_UNLIKELY(task->parked)) go_on_with_nested(task, track, now);
   return LSC_OK;
 }
 
@@ -105,6 +119,22 @@ static lsc_status leave(struct lsc_task_record *task, struct lsc_track *track, u
   uintptr_t runner = atomic_load_explicit(&task->runner, memory_order_relaxed) & ~LSC_TASK_CLOSED;
   if (!track || runner != (uintptr_t)track) return LSC_TASK_STATE;
   if (track->running != task) return LSC_CROSSED;
+  end_step(task, track, now);
+  return LSC_OK;
+}
+
+/* Leaves the step and those nested in it, which go on when the task is entered again. */
+static lsc_status leave_with_nested(struct lsc_task_record *task, struct lsc_track *track, uint64_t now) {
+  lsc_status status = leave(task, track, now);
+  if (LSC_LIKELY(status != LSC_CROSSED)) return status;
+  struct lsc_task_record *nested = NULL;
+  while (track->running != task) {
+    struct lsc_task_record *innermost = track->running;
+    innermost->parked = nested;
+    nested = innermost;
+    end_step(innermost, track, now);
+  }
+  task->parked = nested;
   end_step(task, track, now);
   return LSC_OK;
 }
@@ -155,7 +185,7 @@ lsc_status lsc_task_switch_at(lsc_session session, lsc_api api, struct lsc_task_
     if (registered != LSC_OK) return registered;
   }
   uint64_t now = lsc_ticks();
-  lsc_status status = from ? leave(from, track, now) : LSC_OK;
+  lsc_status status = from ? leave_with_nested(from, track, now) : LSC_OK;
   return status == LSC_OK && to ? enter(to, track, now) : status;
 }
 

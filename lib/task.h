@@ -39,6 +39,7 @@ struct lsc_task_record {
   _Atomic uint64_t entered; /* relaxed: for others to look at */
   struct lsc_task_record *outer; /* the step that this one is nested in, or NULL */
   struct lsc_stack *outer_stack;
+  struct lsc_task_record *parked; /* the step nested in this one that goes on when it does, or NULL */
   /*
    * The times, by a sequence lock: `version` is odd while they change. Written by the runner, each with release after
    * the odd version, so that a reader who acquires a new value sees at least that version and tries again.

@@ -22,7 +22,7 @@ typedef struct {
   PyObject *previous;               /* or NULL */
   PyObject *lanes;                  /* dict: address of a greenlet -> GreenletLanes */
   lsc_core_greenlet_lanes *current; /* of the greenlet that runs, or NULL; held */
-  int is_off;                       /* it has taken itself away */
+  int is_off;                       /* it only passes on: no tracker needs it, or another one stands in front */
   lsc_core_greenlet_lanes *cached[CACHED]; /* by address, held */
 } greenlet_hook;
 
@@ -82,18 +82,21 @@ static void switch_lanes(greenlet_hook *self, PyObject *origin, lsc_core_greenle
   Py_XDECREF(from);
 }
 
-/* Takes the hook away, if it stands where greenlet asks and not below another one that calls it. */
+static int stands_in_front(greenlet_hook *self) {
+  PyObject *now = PyObject_CallNoArgs(self->hooks->gettrace);
+  Py_XDECREF(now);
+  return now == (PyObject *)self;
+}
+
+/* Ends its part. It goes if it stands where greenlet asks; below another one, which calls it, it only passes on. */
 static void stand_down(greenlet_hook *self) {
-  struct lsc_core_hooks *hooks = self->hooks;
   if (self->current) lsc_core_lanes_leave(&self->current->lanes);
   Py_CLEAR(self->current);
-  PyObject *now = hooks->gettrace ? PyObject_CallNoArgs(hooks->gettrace) : NULL;
-  if (now == (PyObject *)self) {
-    PyObject *old = PyObject_CallOneArg(hooks->settrace, self->previous ? self->previous : Py_None);
-    if (old) self->is_off = 1;
+  self->is_off = 1;
+  if (stands_in_front(self)) {
+    PyObject *old = PyObject_CallOneArg(self->hooks->settrace, self->previous ? self->previous : Py_None);
     Py_XDECREF(old);
   }
-  Py_XDECREF(now);
   PyErr_Clear();
 }
 
@@ -104,8 +107,8 @@ static PyObject *hook_call(PyObject *op, PyObject *const *args, size_t nargsf, P
   if (!both || !PyTuple_CheckExact(both) || PyTuple_GET_SIZE(both) != 2)
     return PyErr_Format(PyExc_TypeError, "a trace function of greenlet is called with (event, (origin, target))");
   Py_INCREF(op);
-  if (!self->hooks->async.count) stand_down(self);
-  else if (self->lanes) switch_lanes(self, PyTuple_GET_ITEM(both, 0), lanes_of(self, PyTuple_GET_ITEM(both, 1)));
+  if (!self->is_off && !self->hooks->async.count) stand_down(self);
+  else if (!self->is_off && self->lanes) switch_lanes(self, PyTuple_GET_ITEM(both, 0), lanes_of(self, PyTuple_GET_ITEM(both, 1)));
   PyObject *previous = self->previous;
   Py_INCREF(result);
   if (previous) {
@@ -127,60 +130,60 @@ static void enter_current(greenlet_hook *self) {
   Py_XDECREF(greenlet);
 }
 
-/* Puts the thread's hook in front of what is there, unless it is there or below it. 0, or -1 with an exception. */
+/* Puts a new hook in front of what is there. 0, or -1 with an exception. */
 static int put_in_front(greenlet_hook *self) {
-  PyObject *settrace = self->hooks->settrace;
-  PyObject *previous = PyObject_CallOneArg(settrace, (PyObject *)self);
+  PyObject *previous = PyObject_CallOneArg(self->hooks->settrace, (PyObject *)self);
   if (!previous) return -1;
-  self->is_off = 0;
-  if (previous == (PyObject *)self) {
-    Py_DECREF(previous);
-    return 0;
-  }
   if (previous == Py_None) Py_CLEAR(previous);
-  Py_XSETREF(self->previous, previous);
+  self->previous = previous;
   enter_current(self);
   return PyErr_Occurred() ? -1 : 0;
 }
 
-static greenlet_hook *new_hook(struct lsc_core_hooks *hooks) {
+/* old: the hook that the thread had, whose greenlets the new one knows, or NULL. */
+static greenlet_hook *new_hook(struct lsc_core_hooks *hooks, greenlet_hook *old) {
   greenlet_hook *self = (greenlet_hook *)hooks->greenlet_hook_type->tp_alloc(hooks->greenlet_hook_type, 0);
   if (!self) return NULL;
   self->vectorcall = hook_call;
   self->hooks = hooks;
-  self->is_off = 1;
-  self->lanes = PyDict_New();
+  self->lanes = old && old->lanes ? old->lanes : PyDict_New();
+  if (old) Py_XINCREF(old->lanes);
   if (self->lanes) return self;
   Py_DECREF(self);
   return NULL;
 }
 
-/* The hook of this thread, kept in the thread's dictionary. Borrowed, or NULL. */
+/* The hook of this thread, which its dictionary keeps. Borrowed, or NULL, with or without an exception. */
 static greenlet_hook *hook_of_thread(struct lsc_core_hooks *hooks) {
   PyObject *thread = PyThreadState_GetDict();
-  if (!thread) return NULL;
-  PyObject *known = PyDict_GetItemWithError(thread, hooks->hook_key);
-  if (known || PyErr_Occurred()) return (greenlet_hook *)known;
-  greenlet_hook *self = new_hook(hooks);
-  if (self && PyDict_SetItem(thread, hooks->hook_key, (PyObject *)self) < 0) Py_CLEAR(self);
+  return thread ? (greenlet_hook *)PyDict_GetItemWithError(thread, hooks->hook_key) : NULL;
+}
+
+/*
+ * An old hook may stand below a function of the application or nowhere any more, which nobody can tell: it passes on from
+ * now on, and a new one stands in front.
+ */
+static void watch(struct lsc_core_hooks *hooks) {
+  greenlet_hook *old = hook_of_thread(hooks);
+  if (old && !old->is_off && stands_in_front(old)) return;
+  if (old && !old->is_off) stand_down(old);
+  greenlet_hook *self = PyErr_Occurred() ? NULL : new_hook(hooks, old);
+  if (self && PyDict_SetItem(PyThreadState_GetDict(), hooks->hook_key, (PyObject *)self) == 0) put_in_front(self);
   Py_XDECREF(self);
-  return self;
 }
 
 void lsc_core_watch_greenlets(struct lsc_core_hooks *hooks) {
   PyObject *type, *value, *traceback;
-  if (!hooks->async.count || !hooks->settrace || !hooks->greenlet_hook_type) return;
+  if (!hooks->async.count || !hooks->settrace || !hooks->greenlet_hook_type || !PyThreadState_GetDict()) return;
   PyErr_Fetch(&type, &value, &traceback);
-  greenlet_hook *self = hook_of_thread(hooks);
-  if (self && self->is_off) put_in_front(self);
+  watch(hooks);
   PyErr_Restore(type, value, traceback);
 }
 
 /* On the calling thread; each other thread's goes at its next switch. */
 static void unwatch_greenlets(struct lsc_core_hooks *hooks) {
-  PyObject *thread = PyThreadState_GetDict();
-  PyObject *known = thread ? PyDict_GetItemWithError(thread, hooks->hook_key) : NULL;
-  if (known && !((greenlet_hook *)known)->is_off) stand_down((greenlet_hook *)known);
+  greenlet_hook *self = hooks->settrace ? hook_of_thread(hooks) : NULL;
+  if (self && !self->is_off) stand_down(self);
   PyErr_Clear();
 }
 
