@@ -21,6 +21,8 @@ _loop_hooks = {}  # name of a method of BaseEventLoop -> (the hook, what stood t
 def add(tracker):
     """Serve a ConcurrencyTracker from now on. Error: no session is left for it; then nothing is changed."""
     with _lock:
+        if tracker in _installed:
+            return
         _watch_forks()
         if tracker.track_async:
             _prepare_tasks()

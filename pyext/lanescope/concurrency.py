@@ -91,9 +91,8 @@ class ConcurrencyTracker:
         the package greenlet is installed, from the first switch to them. A program that runs within a greenlet already
         has its thread registered, since that greenlet has a lane now. Errors as of `current_thread`.
         """
-        if not self._installed:
-            _hooks.add(self)
-            self._installed = True
+        _hooks.add(self)
+        self._installed = True
 
     def uninstall(self):
         """Take the hooks out; what stood there before is there again. At any time, as often as one likes.

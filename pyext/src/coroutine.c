@@ -51,10 +51,11 @@ static void refresh_name(lsc_core_coroutine *self) {
 void lsc_core_refresh_names(struct lsc_core_hooks *hooks) {
   PyObject *type, *value, *traceback;
   PyErr_Fetch(&type, &value, &traceback);
-  for (lsc_core_coroutine *each = hooks->live, *next; each; each = next) {
-    Py_INCREF(each);
+  lsc_core_coroutine *each = hooks->live, *next;
+  for (Py_XINCREF(each); each; each = next) {
     refresh_name(each);
     next = each->link ? each->next : NULL;
+    Py_XINCREF(next);
     Py_DECREF(each);
   }
   PyErr_Restore(type, value, traceback);
