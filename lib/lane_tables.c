@@ -145,7 +145,9 @@ lsc_status lsc_thread_task(lsc_session session, uint32_t thread, int64_t *task) 
   return track ? LSC_OK : LSC_INVALID;
 }
 
-static int64_t ns_or_zero(struct lsc_clock_map *map, uint64_t ticks) { return ticks ? lsc_clock_map_ns(map, ticks) : 0; }
+static int64_t ns_or_zero(struct lsc_clock_map *map, uint64_t ticks) {
+  return ticks ? lsc_clock_map_ns(map, ticks) : 0;
+}
 
 static lsc_status read_step(struct lsc_task_record *task, int64_t *started_ns, int64_t *ended_ns) {
   struct lsc_clock_map map;

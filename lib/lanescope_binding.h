@@ -109,8 +109,8 @@ LSC_API lsc_status lsc_thread_task(lsc_session session, uint32_t thread, int64_t
 
 /*
  * Called on the thread itself the first time that it uses a session by this API, before the call is recorded, so that
- * the binding can lsc_thread_describe it. It may enter a task there, and must not record a call. NULL removes it. LSC_OK; LSC_INVALID: no
- * such API.
+ * the binding can lsc_thread_describe it. It may enter a task there, and must not record a call. NULL removes it. LSC_OK;
+ * LSC_INVALID: no such API.
  */
 typedef void (*lsc_first_use)(lsc_session session);
 LSC_API lsc_status lsc_on_first_use(lsc_api api, lsc_first_use hook);

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Threads, asyncio tasks and greenlets as lanes: who ran, when, for how long, and on which thread.
 
-A `ConcurrencyTracker` keeps one table of threads and one of tasks. A session of lanescope has one of its own; it can also
-be used alone:
+A `ConcurrencyTracker` keeps one table of threads and one of tasks. A session of lanescope has one of its own; it can
+also be used alone:
 
     tracker = ConcurrencyTracker(track_async=True)
     tracker.install()
@@ -68,7 +68,7 @@ class ConcurrencyTracker:
 
     @property
     def threads(self):
-        """Every thread that used the session or was started meanwhile, as ThreadRecord, in the order of registration."""
+        """Every thread that recorded or was started meanwhile, as ThreadRecord, in the order of registration."""
         return [self._thread(index) for index in range(_core.lane_counts(self._core)[0])]
 
     @property

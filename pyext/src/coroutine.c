@@ -13,110 +13,6 @@
 
 #include <structmember.h>
 
-static void link_live(lsc_core_coroutine *self) {
-  self->next = self->hooks->live;
-  self->link = &self->hooks->live;
-  if (self->next) self->next->link = &self->next;
-  self->hooks->live = self;
-}
-
-static void unlink_live(lsc_core_coroutine *self) {
-  if (!self->link) return;
-  *self->link = self->next;
-  if (self->next) self->next->link = self->link;
-  self->link = NULL;
-}
-
-/* The name of the task, if it has another one than when it was last asked. New reference or NULL. */
-static PyObject *new_name(lsc_core_coroutine *self) {
-  PyObject *task = self->task ? PyWeakref_GetObject(self->task) : NULL;
-  if (!task || task == Py_None) return NULL;
-  Py_INCREF(task);
-  PyObject *name = PyObject_CallMethodNoArgs(task, self->hooks->get_name);
-  Py_DECREF(task);
-  if (!name) PyErr_Clear();
-  if (name != self->name) return name;
-  Py_XDECREF(name);
-  return NULL;
-}
-
-static void refresh_name(lsc_core_coroutine *self) {
-  PyObject *name = new_name(self), *holder;
-  if (!name) return;
-  lsc_core_lanes_rename(&self->lanes, lsc_core_text(name, &holder), NULL);
-  Py_XDECREF(holder);
-  Py_XSETREF(self->name, name);
-}
-
-void lsc_core_refresh_names(struct lsc_core_hooks *hooks) {
-  PyObject *type, *value, *traceback;
-  PyErr_Fetch(&type, &value, &traceback);
-  lsc_core_coroutine *each = hooks->live, *next;
-  for (Py_XINCREF(each); each; each = next) {
-    refresh_name(each);
-    next = each->link ? each->next : NULL;
-    Py_XINCREF(next);
-    Py_DECREF(each);
-  }
-  PyErr_Restore(type, value, traceback);
-}
-
-static PyObject *qualified_name(lsc_core_coroutine *self) {
-  PyObject *name = lsc_core_attribute(self->inner, self->hooks->qualname);
-  if (name && PyUnicode_Check(name)) return name;
-  Py_XDECREF(name);
-  return PyUnicode_FromString(Py_TYPE(self->inner)->tp_name);
-}
-
-/* Makes the task known to those that follow it: when its Task is there, or at its first step if that comes before. */
-static void open_lanes(lsc_core_coroutine *self) {
-  struct lsc_core_hooks *hooks = self->hooks;
-  PyObject *holders[2] = {NULL, NULL}, *coro = qualified_name(self);
-  const char *name = lsc_core_text(self->name, &holders[0]), *coro_name = lsc_core_text(coro, &holders[1]);
-  self->is_open = 1;
-  if (self->tracker) lsc_core_lanes_open(&self->lanes, self->tracker, "task", name, coro_name);
-  for (size_t i = 0; !self->tracker && i < hooks->async.count; i++)
-    lsc_core_lanes_open(&self->lanes, hooks->async.tracker[i], "task", name, coro_name);
-  Py_XDECREF(holders[0]);
-  Py_XDECREF(holders[1]);
-  Py_XDECREF(coro);
-  PyErr_Clear();
-  link_live(self);
-}
-
-static void finish(lsc_core_coroutine *self) {
-  PyObject *type, *value, *traceback;
-  if (self->is_over) return;
-  self->is_over = 1;
-  unlink_live(self);
-  PyErr_Fetch(&type, &value, &traceback);
-  refresh_name(self);
-  PyErr_Restore(type, value, traceback);
-  lsc_core_lanes_finish(&self->lanes);
-}
-
-void lsc_core_coroutine_bind(PyObject *op, PyObject *task) {
-  lsc_core_coroutine *self = (lsc_core_coroutine *)op;
-  if (self->task || !self->inner) return;
-  self->task = PyWeakref_NewRef(task, NULL);
-  if (!self->task) PyErr_Clear();
-  if (self->is_open) {
-    refresh_name(self);
-    return;
-  }
-  self->name = new_name(self);
-  open_lanes(self);
-}
-
-int lsc_core_coroutine_has(struct lsc_core_hooks *hooks, PyObject *object, lsc_core_tracker *tracker) {
-  if (!Py_IS_TYPE(object, hooks->coroutine_type)) return 0;
-  lsc_core_coroutine *self = (lsc_core_coroutine *)object;
-  if (!tracker || self->tracker == tracker || lsc_core_lanes_has(&self->lanes, tracker->session)) return 1;
-  for (size_t i = 0; !self->is_open && !self->tracker && i < hooks->async.count; i++)
-    if (hooks->async.tracker[i] == tracker) return 1;
-  return self->inner && lsc_core_coroutine_has(hooks, self->inner, tracker);
-}
-
 /*
  * The collector finalizes what is garbage in the order in which it was tracked. The user's coroutine comes after the one
  * that stands for it, which then closes it within a step; else its regions would end on whichever lane runs.
@@ -144,7 +40,7 @@ PyObject *lsc_core_coroutine_new(struct lsc_core_hooks *hooks, PyObject *inner, 
 /* 1 if this call runs the coroutine as a step; 0 if it is within one, where the user's coroutine says what is wrong. */
 static int begin_step(lsc_core_coroutine *self) {
   if (self->in_step) return 0;
-  if (!self->is_open) open_lanes(self);
+  if (!self->is_open) lsc_core_coroutine_open(self);
   self->in_step = self->has_run = 1;
   lsc_core_lanes_enter(&self->lanes);
   return 1;
@@ -154,7 +50,7 @@ static void end_step(lsc_core_coroutine *self, int is_step, int is_over) {
   if (!is_step) return;
   lsc_core_lanes_leave(&self->lanes);
   self->in_step = 0;
-  if (is_over) finish(self);
+  if (is_over) lsc_core_coroutine_finish(self);
 }
 
 /* After the garbage collector cleared it, a finalizer may still come here. */
@@ -210,7 +106,7 @@ static PyObject *coroutine_close(PyObject *op, PyObject *unused) {
   if (!is_there(self)) return NULL;
   if (!self->has_run) {
     PyObject *nothing = PyObject_CallMethodNoArgs(self->inner, self->hooks->close);
-    if (nothing) finish(self);
+    if (nothing) lsc_core_coroutine_finish(self);
     return nothing;
   }
   int is_step = self->is_over ? 0 : begin_step(self);
@@ -289,7 +185,7 @@ static void coroutine_finalize(PyObject *op) {
   if (self->is_over) return;
   PyErr_Fetch(&type, &value, &traceback);
   if (self->has_run && self->inner && Py_REFCNT(self->inner) == 1) close_in_step(self);
-  finish(self);
+  lsc_core_coroutine_finish(self);
   PyErr_Restore(type, value, traceback);
 }
 
@@ -298,7 +194,7 @@ static void coroutine_dealloc(PyObject *op) {
   PyTypeObject *type = Py_TYPE(op);
   if (PyObject_CallFinalizerFromDealloc(op) < 0) return;
   PyObject_GC_UnTrack(op);
-  unlink_live(self);
+  lsc_core_coroutine_unlink(self);
   if (self->weak_references) PyObject_ClearWeakRefs(op);
   coroutine_clear(op);
   lsc_core_lanes_free(&self->lanes);

@@ -17,4 +17,11 @@ typedef struct lsc_core_coroutine {
   struct lsc_core_coroutine *next, **link; /* in hooks->live; link NULL: not in it */
 } lsc_core_coroutine;
 
+/* Makes the task known to those that follow it: when its Task is there, or at its first step if that comes before. */
+void lsc_core_coroutine_open(lsc_core_coroutine *self);
+/* The task is over; the first time counts. A pending exception stays. */
+void lsc_core_coroutine_finish(lsc_core_coroutine *self);
+/* Takes it out of hooks->live. */
+void lsc_core_coroutine_unlink(lsc_core_coroutine *self);
+
 #endif

@@ -107,8 +107,10 @@ static PyObject *hook_call(PyObject *op, PyObject *const *args, size_t nargsf, P
   if (!both || !PyTuple_CheckExact(both) || PyTuple_GET_SIZE(both) != 2)
     return PyErr_Format(PyExc_TypeError, "a trace function of greenlet is called with (event, (origin, target))");
   Py_INCREF(op);
-  if (!self->is_off && !self->hooks->async.count) stand_down(self);
-  else if (!self->is_off && self->lanes) switch_lanes(self, PyTuple_GET_ITEM(both, 0), lanes_of(self, PyTuple_GET_ITEM(both, 1)));
+  if (!self->is_off && !self->hooks->async.count)
+    stand_down(self);
+  else if (!self->is_off && self->lanes)
+    switch_lanes(self, PyTuple_GET_ITEM(both, 0), lanes_of(self, PyTuple_GET_ITEM(both, 1)));
   PyObject *previous = self->previous;
   Py_INCREF(result);
   if (previous) {
@@ -160,8 +162,8 @@ static greenlet_hook *hook_of_thread(struct lsc_core_hooks *hooks) {
 }
 
 /*
- * An old hook may stand below a function of the application or nowhere any more, which nobody can tell: it passes on from
- * now on, and a new one stands in front.
+ * An old hook may stand below a function of the application or nowhere any more, which nobody can tell: from now on it
+ * passes on, and a new one stands in front.
  */
 static void watch(struct lsc_core_hooks *hooks) {
   greenlet_hook *old = hook_of_thread(hooks);
@@ -272,7 +274,8 @@ static PyMethodDef hook_functions[] = {
     {"watch_greenlets", core_watch_greenlets, METH_NOARGS,
      "watch_greenlets()\n--\n\nFollows the switches of the calling thread, while a tracker follows tasks."},
     {"unwatch_greenlets", core_unwatch_greenlets, METH_NOARGS,
-     "unwatch_greenlets()\n--\n\nRestores the calling thread's trace function. Other threads do so at their next switch."},
+     "unwatch_greenlets()\n--\n\n"
+     "Restores the calling thread's trace function. Other threads do so at their next switch."},
     {NULL, NULL, 0, NULL},
 };
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * class ThreadHook:
- *     "A profile function for threading.setprofile that registers a thread at its first event and then takes itself away."
+ *     "A profile function for threading.setprofile: registers a thread at its first event, then takes itself away."
  *     def __init__(self, previous): ...       # what threading.setprofile had, or None
  *     def __call__(self, frame, event, arg):
  *         for tracker in installed: tracker.register_thread()

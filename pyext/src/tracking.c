@@ -25,7 +25,8 @@ int lsc_core_add_tracking(PyObject *module, lsc_core_state *state) {
   }
   if (intern_names(state->hooks) < 0 || lsc_core_add_tracker(module, state) < 0 ||
       lsc_core_add_coroutine(module, state) < 0 || lsc_core_add_task_creator(module, state) < 0 ||
-      lsc_core_add_thread_hook(module, state) < 0 || lsc_core_add_thread_end(module, state) < 0 || lsc_core_add_greenlet_lanes(module, state) < 0) {
+      lsc_core_add_thread_hook(module, state) < 0 || lsc_core_add_thread_end(module, state) < 0 ||
+      lsc_core_add_greenlet_lanes(module, state) < 0) {
     return -1;
   }
   return lsc_core_add_greenlet_hook(module, state);

@@ -810,7 +810,8 @@ class TestTaskFactories:
         with Recording(tmp_path / "run.h5") as recording:
             assert asyncio.run(main()) == (0, 1)
         assert recording.parents("eager") == [None, None]
-        names = [name for name, coro in zip(*(recording.run.task_table[c] for c in ("name", "coro_name"))) if "job" in coro]
+        table = recording.run.task_table
+        names = [name for name, coro in zip(table["name"], table["coro_name"]) if coro.endswith("job")]
         assert names == ["at once", "later"]
 
     def test_instrument_loop_without_install(self):

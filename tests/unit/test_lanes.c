@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What bindings use: steps by place, names that change, threads that are over, and the lane tables of a session that goes
- * on. */
+/* What bindings use: steps by place, names that change, threads that are over, and the lane tables of a session that
+ * goes on. */
 #include <sched.h>
 #include <stdio.h>
 #include <string.h>
