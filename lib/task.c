@@ -18,27 +18,25 @@ struct lsc_task_times lsc_task_read(struct lsc_task_record *task) {
   }
 }
 
-/* By the runner, who alone changes them. */
-static struct lsc_task_times own_times(struct lsc_task_record *task) {
-  return (struct lsc_task_times){atomic_load_explicit(&task->steps, memory_order_relaxed),
-                                 atomic_load_explicit(&task->running, memory_order_relaxed),
-                                 atomic_load_explicit(&task->suspended, memory_order_relaxed),
-                                 atomic_load_explicit(&task->left, memory_order_relaxed)};
-}
-
 static void show_task(struct lsc_track *track, uint32_t number) {
   track->task = number;
   atomic_store_explicit(&track->shown_task, number, memory_order_relaxed);
 }
 
-static void store(struct lsc_task_record *task, struct lsc_task_times times) {
+/* By the runner, who alone changes the times, between both. */
+static inline void begin_change(struct lsc_task_record *task) {
   uint32_t version = atomic_load_explicit(&task->version, memory_order_relaxed);
   atomic_store_explicit(&task->version, version + 1, memory_order_relaxed);
-  atomic_store_explicit(&task->steps, times.steps, memory_order_release);
-  atomic_store_explicit(&task->running, times.running, memory_order_release);
-  atomic_store_explicit(&task->suspended, times.suspended, memory_order_release);
-  atomic_store_explicit(&task->left, times.left, memory_order_release);
-  atomic_store_explicit(&task->version, version + 2, memory_order_release);
+}
+
+static inline void end_change(struct lsc_task_record *task) {
+  uint32_t version = atomic_load_explicit(&task->version, memory_order_relaxed);
+  atomic_store_explicit(&task->version, version + 1, memory_order_release);
+}
+
+static inline uint64_t own(_Atomic uint64_t *time) { return atomic_load_explicit(time, memory_order_relaxed); }
+static inline void set(_Atomic uint64_t *time, uint64_t value) {
+  atomic_store_explicit(time, value, memory_order_release);
 }
 
 uint64_t lsc_task_suspended(struct lsc_task_record *task, uint64_t now) {
@@ -62,12 +60,13 @@ void lsc_end_note(struct lsc_row *row, struct lsc_task_record *task, uint64_t no
   atomic_store_explicit(&note->start, 1 + (at_end - at_begin), memory_order_relaxed);
 }
 
-static void begin_step(struct lsc_task_record *task, struct lsc_track *track, uint64_t now) {
-  struct lsc_task_times times = own_times(task);
-  if (times.left) times.suspended += now > times.left ? now - times.left : 0;
-  times.left = 0;
-  times.steps++;
-  store(task, times);
+static inline void begin_step(struct lsc_task_record *task, struct lsc_track *track, uint64_t now) {
+  uint64_t left = own(&task->left);
+  begin_change(task);
+  if (left && now > left) set(&task->suspended, own(&task->suspended) + (now - left));
+  set(&task->left, 0);
+  set(&task->steps, own(&task->steps) + 1);
+  end_change(task);
   atomic_store_explicit(&task->entered, now, memory_order_relaxed);
   task->outer = track->running;
   task->outer_stack = track->stack;
@@ -78,12 +77,12 @@ static void begin_step(struct lsc_task_record *task, struct lsc_track *track, ui
 }
 
 /* If the session was closed meanwhile, the stack has nobody else to free it. */
-static void end_step(struct lsc_task_record *task, struct lsc_track *track, uint64_t now) {
-  struct lsc_task_times times = own_times(task);
+static inline void end_step(struct lsc_task_record *task, struct lsc_track *track, uint64_t now) {
   uintptr_t me = (uintptr_t)track;
-  times.running += now - atomic_load_explicit(&task->entered, memory_order_relaxed);
-  times.left = now;
-  store(task, times);
+  begin_change(task);
+  set(&task->running, own(&task->running) + (now - own(&task->entered)));
+  set(&task->left, now);
+  end_change(task);
   track->running = task->outer;
   track->stack = task->outer_stack;
   show_task(track, task->outer ? task->outer->index + 1 : 0);
@@ -108,14 +107,14 @@ static __attribute__((noinline)) void go_on_with_nested(struct lsc_task_record *
   }
 }
 
-static lsc_status enter(struct lsc_task_record *task, struct lsc_track *track, uint64_t now) {
+static inline lsc_status enter(struct lsc_task_record *task, struct lsc_track *track, uint64_t now) {
   if (atomic_load_explicit(&task->done, memory_order_relaxed) || !claim(task, track)) return LSC_TASK_STATE;
   begin_step(task, track, now);
   if (LSC_UNLIKELY(task->parked)) go_on_with_nested(task, track, now);
   return LSC_OK;
 }
 
-static lsc_status leave(struct lsc_task_record *task, struct lsc_track *track, uint64_t now) {
+static inline lsc_status leave(struct lsc_task_record *task, struct lsc_track *track, uint64_t now) {
   uintptr_t runner = atomic_load_explicit(&task->runner, memory_order_relaxed) & ~LSC_TASK_CLOSED;
   if (!track || runner != (uintptr_t)track) return LSC_TASK_STATE;
   if (track->running != task) return LSC_CROSSED;
@@ -124,9 +123,8 @@ static lsc_status leave(struct lsc_task_record *task, struct lsc_track *track, u
 }
 
 /* Leaves the step and those nested in it, which go on when the task is entered again. */
-static lsc_status leave_with_nested(struct lsc_task_record *task, struct lsc_track *track, uint64_t now) {
-  lsc_status status = leave(task, track, now);
-  if (LSC_LIKELY(status != LSC_CROSSED)) return status;
+static __attribute__((noinline)) void leave_nested(struct lsc_task_record *task, struct lsc_track *track,
+                                                   uint64_t now) {
   struct lsc_task_record *nested = NULL;
   while (track->running != task) {
     struct lsc_task_record *innermost = track->running;
@@ -136,6 +134,12 @@ static lsc_status leave_with_nested(struct lsc_task_record *task, struct lsc_tra
   }
   task->parked = nested;
   end_step(task, track, now);
+}
+
+static inline lsc_status leave_with_nested(struct lsc_task_record *task, struct lsc_track *track, uint64_t now) {
+  lsc_status status = leave(task, track, now);
+  if (LSC_LIKELY(status != LSC_CROSSED)) return status;
+  leave_nested(task, track, now);
   return LSC_OK;
 }
 
@@ -197,12 +201,15 @@ void lsc_task_free_running(struct lsc_track *track) {
   for (struct lsc_task_record *task = track->running; task; task = task->outer) lsc_stack_free(&task->stack);
 }
 
-void lsc_task_close(struct lsc_task_record *task) {
-  struct lsc_task_label *label = atomic_load_explicit(&task->label, memory_order_acquire);
-  while (label) {
-    struct lsc_task_label *older = label->older;
-    free(label);
-    label = older;
+void lsc_task_free_labels(struct lsc_task_record *task) {
+  struct lsc_task_label *label = atomic_load_explicit(&task->label, memory_order_acquire), *older;
+  for (; label; label = older) {
+    older = label->older;
+    if (label != lsc_task_own_label(task)) free(label);
   }
+}
+
+void lsc_task_close(struct lsc_task_record *task) {
+  lsc_task_free_labels(task);
   if (!atomic_fetch_or_explicit(&task->runner, LSC_TASK_CLOSED, memory_order_acquire)) lsc_stack_free(&task->stack);
 }

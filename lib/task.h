@@ -50,6 +50,12 @@ struct lsc_task_record {
 #define LSC_TASK_NO_THREAD UINT32_MAX
 #define LSC_TASK_CLOSED ((uintptr_t)1)
 
+/* Where a first label lies that shares the record's memory. */
+static inline struct lsc_task_label *lsc_task_own_label(struct lsc_task_record *task) {
+  return (struct lsc_task_label *)(task + 1);
+}
+void lsc_task_free_labels(struct lsc_task_record *task);
+
 struct lsc_session_state;
 /* The record of the handle, whose session is pinned, or NULL. */
 struct lsc_task_record *lsc_task_of(struct lsc_session_state *state, lsc_task handle);

@@ -17,28 +17,33 @@ static char *put_text(char **at, const char *text) {
   return begin;
 }
 
-/* kind: put in front of the names, or NULL. */
-static struct lsc_task_label *new_label(const char *kind, const char *name, const char *coro_name) {
-  struct lsc_task_label *label =
-      malloc(sizeof *label + (kind ? strlen(kind) + 1 : 0) + strlen(name) + strlen(coro_name) + 2);
-  if (!label) return NULL;
-  char *at = label->text;
-  label->older = NULL;
-  if (kind) put_text(&at, kind);
-  label->name = put_text(&at, name);
-  label->coro_name = put_text(&at, coro_name);
-  return label;
+static size_t label_bytes(const char *kind, const char *name, const char *coro_name) {
+  return sizeof(struct lsc_task_label) + strlen(kind) + strlen(name) + strlen(coro_name) + 3;
 }
 
+static void fill_label(struct lsc_task_label *label, const char *kind, const char *name, const char *coro_name) {
+  char *at = label->text;
+  label->older = NULL;
+  put_text(&at, kind);
+  label->name = put_text(&at, name);
+  label->coro_name = put_text(&at, coro_name);
+}
+
+static size_t whole_cells(size_t bytes) { return (bytes + LSC_CHUNK_CELL - 1) / LSC_CHUNK_CELL * LSC_CHUNK_CELL; }
+
+/* The first label lies behind the record, unless it is too long to share memory with others. */
 static struct lsc_task_record *new_record(struct lsc_chunk_source *source, const char *kind, const char *name,
                                           const char *coro_name) {
-  size_t bytes = (sizeof(struct lsc_task_record) + LSC_CHUNK_CELL - 1) / LSC_CHUNK_CELL * LSC_CHUNK_CELL;
-  struct lsc_task_label *label = new_label(kind, name, coro_name);
-  struct lsc_task_record *task = label ? source->get(source, &bytes) : NULL;
-  if (!task) {
-    free(label);
+  size_t size = label_bytes(kind, name, coro_name), bytes = whole_cells(sizeof(struct lsc_task_record) + size);
+  int is_long = bytes > LSC_CHUNK_SHARED;
+  if (is_long) bytes = whole_cells(sizeof(struct lsc_task_record));
+  struct lsc_task_record *task = source->get(source, &bytes);
+  struct lsc_task_label *label = !task ? NULL : is_long ? malloc(size) : lsc_task_own_label(task);
+  if (!label) {
+    if (task) source->put(source, bytes, task, bytes);
     return NULL;
   }
+  fill_label(label, kind, name, coro_name);
   task->kind = label->text;
   atomic_init(&task->label, label);
   task->created = lsc_ticks();
@@ -58,7 +63,7 @@ static lsc_status add_task(struct lsc_session_state *state, const char *kind, co
   if (!task) return lsc_fail(LSC_NO_MEMORY, "no memory for a task");
   lsc_status status = lsc_registry_take(&state->tasks, &task->index);
   if (status != LSC_OK) {
-    free(atomic_load_explicit(&task->label, memory_order_relaxed));
+    lsc_task_free_labels(task);
     return lsc_fail(status, "%u tasks: %s", lsc_registry_count(&state->tasks), lsc_strerror(status));
   }
   lsc_registry_publish(&state->tasks, task->index, task);
@@ -105,8 +110,11 @@ struct lsc_task_record *lsc_task_of(struct lsc_session_state *state, lsc_task ha
 static lsc_status rename_task(struct lsc_task_record *task, const char *name, const char *coro_name) {
   struct lsc_task_label *seen = atomic_load_explicit(&task->label, memory_order_acquire);
   if ((!name || !strcmp(seen->name, name)) && (!coro_name || !strcmp(seen->coro_name, coro_name))) return LSC_OK;
-  struct lsc_task_label *label = new_label(NULL, name ? name : seen->name, coro_name ? coro_name : seen->coro_name);
+  if (!name) name = seen->name;
+  if (!coro_name) coro_name = seen->coro_name;
+  struct lsc_task_label *label = malloc(label_bytes("", name, coro_name));
   if (!label) return lsc_fail(LSC_NO_MEMORY, "no memory for the name of a task");
+  fill_label(label, "", name, coro_name);
   do label->older = seen;
   while (!atomic_compare_exchange_weak_explicit(&task->label, &seen, label, memory_order_acq_rel,
                                                 memory_order_acquire));
