@@ -16,11 +16,23 @@ void lsc_core_coroutine_unlink(lsc_core_coroutine *self) {
   self->link = NULL;
 }
 
+/* What a weak reference, or NULL, leads to. New reference or NULL. */
+static PyObject *referent(PyObject *reference) {
+  PyObject *object = NULL;
+#if PY_VERSION_HEX >= 0x030D0000
+  if (reference && PyWeakref_GetRef(reference, &object) < 0) PyErr_Clear();
+#else
+  if (reference) object = PyWeakref_GetObject(reference);
+  if (object == Py_None) object = NULL;
+  Py_XINCREF(object);
+#endif
+  return object;
+}
+
 /* The name of the task, if it has another one than when it was last asked. New reference or NULL. */
 static PyObject *new_name(lsc_core_coroutine *self) {
-  PyObject *task = self->task ? PyWeakref_GetObject(self->task) : NULL;
-  if (!task || task == Py_None) return NULL;
-  Py_INCREF(task);
+  PyObject *task = referent(self->task);
+  if (!task) return NULL;
   PyObject *name = PyObject_CallMethodNoArgs(task, self->hooks->get_name);
   Py_DECREF(task);
   if (!name) PyErr_Clear();

@@ -195,6 +195,18 @@ class TestSnapshot:
             assert table[column].tolist() == rows[column].tolist()
         assert table["end_ns"].tolist()[1] == rows["end_ns"].tolist()[1] == -1
 
+    def test_becomes_objects(self):
+        with installed() as tracker:
+            in_thread(lambda: None, name="one", daemon=True)
+            tracker.current_thread()
+        threads, tasks = concurrency.lane_tables_from_columns(3, tracker.snapshot(tracker.threads[0].start_ns))
+        assert tasks == []
+        assert [(thread.rank, thread.index, thread.name, thread.daemon, thread.alive) for thread in threads] == [
+            (3, 0, "one", True, False),
+            (3, 1, threading.current_thread().name, False, True),
+        ]
+        assert threads[0].start_time == 0.0 and 0 < threads[0].end_time < 60 and threads[1].end_time is None
+
     def test_arrays_are_the_callers_own(self):
         with installed() as tracker:
             tracker.current_thread()

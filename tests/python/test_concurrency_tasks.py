@@ -43,6 +43,7 @@ async def sleeper(seconds):
 class TestTable:
     def test_the_main_task_is_among_them(self):
         async def main():
+            assert asyncio.get_running_loop().get_task_factory() is None
             await asyncio.sleep(0)
             return "result"
 
