@@ -82,10 +82,10 @@ def _prepare_tasks():
 def _hook_loops():
     from asyncio.base_events import BaseEventLoop
 
-    for name, make in (("create_task", _core.TaskCreator), ("run_forever", _run_forever)):
+    for name, before in (("create_task", ()), ("run_forever", (_look_at_loop,))):
         now = vars(BaseEventLoop)[name]
         if name not in _loop_hooks or now is not _loop_hooks[name][0]:
-            _loop_hooks[name] = (make(now), now)
+            _loop_hooks[name] = (_core.LoopMethod(now, *before), now)
             setattr(BaseEventLoop, name, _loop_hooks[name][0])
 
 
@@ -98,21 +98,17 @@ def _unhook_loops():
     _loop_hooks.clear()
 
 
-def _run_forever(original):
-    @functools.wraps(original)
-    def run_forever(loop):
-        for tracker in tuple(_installed):
-            if tracker.track_async:
-                tracker.instrument_loop(loop)
-        return original(loop)
-
-    return run_forever
+def _look_at_loop(loop):
+    """A loop that runs may make its tasks in a way of its own."""
+    for tracker in tuple(_installed):
+        if tracker.track_async:
+            tracker.instrument_loop(loop)
 
 
 def makes_wrapped_tasks(loop):
     """Whether the loop creates its tasks by the hooked method, so that it needs no factory."""
     # Not by its __dict__: CPython keeps an object's attributes in a faster way until somebody asks for that.
-    return isinstance(getattr(loop.create_task, "__func__", None), _core.TaskCreator)
+    return isinstance(getattr(loop.create_task, "__func__", None), _core.LoopMethod)
 
 
 class TaskFactory:

@@ -24,7 +24,7 @@ int lsc_core_add_tracking(PyObject *module, lsc_core_state *state) {
     return -1;
   }
   if (intern_names(state->hooks) < 0 || lsc_core_add_tracker(module, state) < 0 ||
-      lsc_core_add_coroutine(module, state) < 0 || lsc_core_add_task_creator(module, state) < 0 ||
+      lsc_core_add_coroutine(module, state) < 0 || lsc_core_add_loop_method(module, state) < 0 ||
       lsc_core_add_thread_hook(module, state) < 0 || lsc_core_add_thread_end(module, state) < 0 ||
       lsc_core_add_greenlet_lanes(module, state) < 0) {
     return -1;
@@ -45,7 +45,7 @@ int lsc_core_traverse_tracking(lsc_core_state *state, visitproc visit, void *arg
   if (result) return result;
   Py_VISIT(hooks->tracker_type);
   Py_VISIT(hooks->coroutine_type);
-  Py_VISIT(hooks->task_creator_type);
+  Py_VISIT(hooks->loop_method_type);
   Py_VISIT(hooks->thread_hook_type);
   Py_VISIT(hooks->greenlet_hook_type);
   Py_VISIT(hooks->greenlet_lanes_type);
@@ -72,7 +72,7 @@ void lsc_core_clear_tracking(lsc_core_state *state) {
   hooks->greenlet_is_dead = NULL;
   Py_CLEAR(hooks->tracker_type);
   Py_CLEAR(hooks->coroutine_type);
-  Py_CLEAR(hooks->task_creator_type);
+  Py_CLEAR(hooks->loop_method_type);
   Py_CLEAR(hooks->thread_hook_type);
   Py_CLEAR(hooks->greenlet_hook_type);
   Py_CLEAR(hooks->greenlet_lanes_type);

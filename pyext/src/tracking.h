@@ -32,7 +32,7 @@ struct lsc_core_hooks {
   lsc_core_trackers installed, async; /* async: those of them that follow tasks */
   unsigned version;
   struct lsc_core_coroutine *live; /* wrapped coroutines that are not over */
-  PyTypeObject *tracker_type, *coroutine_type, *task_creator_type, *thread_hook_type;
+  PyTypeObject *tracker_type, *coroutine_type, *loop_method_type, *thread_hook_type;
   PyTypeObject *greenlet_hook_type, *greenlet_lanes_type, *thread_end_type;
   PyObject *get_name, *name, *qualname, *throw_, *close, *parent, *gr_frame, *run, *hook_key, *end_key; /* interned */
   PyObject *iscoroutine;                                                        /* asyncio's, or NULL */
@@ -44,7 +44,7 @@ struct lsc_core_hooks {
 int lsc_core_add_tracker(PyObject *module, lsc_core_state *state);
 int lsc_core_add_tracker_tables(PyObject *module);
 int lsc_core_add_coroutine(PyObject *module, lsc_core_state *state);
-int lsc_core_add_task_creator(PyObject *module, lsc_core_state *state);
+int lsc_core_add_loop_method(PyObject *module, lsc_core_state *state);
 int lsc_core_add_thread_hook(PyObject *module, lsc_core_state *state);
 int lsc_core_add_thread_end(PyObject *module, lsc_core_state *state);
 int lsc_core_add_greenlet_hook(PyObject *module, lsc_core_state *state);

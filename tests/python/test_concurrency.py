@@ -615,15 +615,14 @@ def test_daemon_threads_may_run_into_the_end_of_the_interpreter(run, track_async
         def work():
             while True:
                 with region:
-                    pass
-                threading.Thread(target=tracker.current_thread, daemon=True).start()
+                    tracker.current_thread()
 
         async def steps():
             while True:
                 with region:
                     await asyncio.sleep(0)
 
-        for target in (work, lambda: asyncio.run(steps())):
+        for target in (work, lambda: asyncio.run(steps())) * 3:
             threading.Thread(target=target, daemon=True).start()
         time.sleep(0.02)
         """

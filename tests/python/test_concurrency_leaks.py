@@ -125,7 +125,7 @@ def test_tasks_in_cycles_are_collected():
         logging.getLogger("asyncio").disabled = False
 
 
-def test_task_creator_and_factory():
+def test_loop_method_and_factory():
     async def main():
         loop = asyncio.get_running_loop()
         tracker = ConcurrencyTracker(track_async=True)
@@ -135,14 +135,17 @@ def test_task_creator_and_factory():
 
     def use():
         original = asyncio.BaseEventLoop.create_task
-        creator = _core.TaskCreator(original)
+        creator = _core.LoopMethod(original)
         creator.__get__(None, int), creator.__get__(5, int), creator.__name__, creator.__doc__
+        assert _core.LoopMethod(int, len)("7") == 7
+        with pytest.raises(TypeError):
+            _core.LoopMethod(int, len)(7)
         with pytest.raises(AttributeError):
             creator.missing
         with installed():
             pass
 
-    objects = _core.TaskCreator, vars(asyncio.BaseEventLoop)["create_task"], vars(asyncio.BaseEventLoop)["run_forever"]
+    objects = _core.LoopMethod, vars(asyncio.BaseEventLoop)["create_task"], vars(asyncio.BaseEventLoop)["run_forever"]
     assert grown(use, *objects) == [0, 0, 0]
     with installed():
         assert kept_by_loop(main) < 40 * 200

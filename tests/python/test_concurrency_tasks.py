@@ -10,6 +10,7 @@ import logging
 import sys
 import threading
 import time
+import traceback
 import types
 import warnings
 
@@ -351,6 +352,21 @@ class TestNothingElseChanges:
         with installed():
             asyncio.run(main())
 
+    def test_tracebacks_have_no_frame_of_ours(self):
+        async def fail():
+            await asyncio.sleep(0)
+            raise KeyError("here")
+
+        def frames():
+            try:
+                asyncio.run(fail())
+            except KeyError as error:
+                return [(frame.f_code.co_filename, frame.f_code.co_name) for frame, _ in traceback.walk_tb(error.__traceback__)]
+
+        plain = frames()
+        with installed():
+            assert frames() == plain
+
     def test_keyboard_interrupt_goes_through(self):
         async def interrupted():
             await asyncio.sleep(0)
@@ -589,7 +605,7 @@ class TestTheUsersCoroutineIsShown:
                 "code": shown.cr_code is wanted.__code__,
                 "await": shown.cr_await is coroutine.cr_await and shown.cr_await is not None,
                 "running": (shown.cr_running, asyncio.current_task().get_coro().cr_running),
-                "origin": shown.cr_origin,
+                "origin": shown.cr_origin and [name for _, _, name in shown.cr_origin],
                 "class": isinstance(shown, types.CoroutineType) and shown.__class__ is types.CoroutineType,
                 "abc": isinstance(shown, collections.abc.Coroutine),
                 "inspect": (inspect.iscoroutine(shown), inspect.isawaitable(shown), inspect.isgenerator(shown)),

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * class TaskCreator:
- *     "What stands in the place of BaseEventLoop.create_task, in front of what stood there."
- *     def __init__(self, original): ...
+ * class LoopMethod:
+ *     "What stands in the place of a method of BaseEventLoop, in front of what stood there: of create_task, or with
+ *     `before`, which is called with the loop first, of run_forever. No frame of Python's is added to tracebacks."
+ *     def __init__(self, original, before=None): ...
  *     def __call__(self, loop, coro, **options):
  *         wrapped = wrap(coro)
  *         task = self.original(loop, wrapped, **options)
@@ -21,7 +22,8 @@ typedef struct {
   vectorcallfunc vectorcall;
   struct lsc_core_hooks *hooks;
   PyObject *original;
-} task_creator;
+  PyObject *before; /* or NULL */
+} loop_method;
 
 #define MAX_ARGUMENTS 16
 
@@ -52,7 +54,7 @@ static Py_ssize_t place_of_coro(size_t count, PyObject *kwnames) {
   return -1;
 }
 
-static PyObject *create(task_creator *self, PyObject *const *args, size_t count, PyObject *kwnames, Py_ssize_t place) {
+static PyObject *create(loop_method *self, PyObject *const *args, size_t count, PyObject *kwnames, Py_ssize_t place) {
   PyObject *stack[MAX_ARGUMENTS], *coro = args[place];
   size_t all = count + (size_t)(kwnames ? PyTuple_GET_SIZE(kwnames) : 0);
   PyObject *wrapped = wrap(self->hooks, coro, NULL);
@@ -65,8 +67,8 @@ static PyObject *create(task_creator *self, PyObject *const *args, size_t count,
   return task;
 }
 
-static PyObject *creator_call(PyObject *op, PyObject *const *args, size_t nargsf, PyObject *kwnames) {
-  task_creator *self = (task_creator *)op;
+static PyObject *create_task_call(PyObject *op, PyObject *const *args, size_t nargsf, PyObject *kwnames) {
+  loop_method *self = (loop_method *)op;
   if (!self->original) return PyErr_Format(PyExc_RuntimeError, "create_task of a module that is being deleted");
   size_t count = (size_t)PyVectorcall_NARGS(nargsf);
   Py_ssize_t place = place_of_coro(count, kwnames);
@@ -76,84 +78,100 @@ static PyObject *creator_call(PyObject *op, PyObject *const *args, size_t nargsf
   return create(self, args, count, kwnames, place);
 }
 
-static PyObject *creator_get(PyObject *op, PyObject *instance, PyObject *owner) {
+static PyObject *run_forever_call(PyObject *op, PyObject *const *args, size_t nargsf, PyObject *kwnames) {
+  loop_method *self = (loop_method *)op;
+  if (!self->original || !self->before)
+    return PyErr_Format(PyExc_RuntimeError, "run_forever of a module that is being deleted");
+  if (PyVectorcall_NARGS(nargsf) > 0) {
+    PyObject *done = PyObject_CallOneArg(self->before, args[0]);
+    if (!done) return NULL;
+    Py_DECREF(done);
+  }
+  return PyObject_Vectorcall(self->original, args, nargsf, kwnames);
+}
+
+static PyObject *method_get(PyObject *op, PyObject *instance, PyObject *owner) {
   (void)owner;
   if (instance && instance != Py_None) return PyMethod_New(op, instance);
   Py_INCREF(op);
   return op;
 }
 
-static PyObject *creator_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
-  static char *keywords[] = {"original", NULL};
-  PyObject *original;
-  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O:TaskCreator", keywords, &original)) return NULL;
-  task_creator *self = (task_creator *)type->tp_alloc(type, 0);
+static PyObject *method_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
+  static char *keywords[] = {"original", "before", NULL};
+  PyObject *original, *before = NULL;
+  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|O:LoopMethod", keywords, &original, &before)) return NULL;
+  loop_method *self = (loop_method *)type->tp_alloc(type, 0);
   if (!self) return NULL;
-  self->vectorcall = creator_call;
+  self->vectorcall = before ? run_forever_call : create_task_call;
   self->hooks = ((lsc_core_state *)PyType_GetModuleState(type))->hooks;
   Py_INCREF(original);
   self->original = original;
+  Py_XINCREF(before);
+  self->before = before;
   return (PyObject *)self;
 }
 
 /* As the function that it stands for: its name, signature and documentation. */
-static PyObject *creator_getattro(PyObject *op, PyObject *name) {
-  PyObject *value = PyObject_GenericGetAttr(op, name), *original = ((task_creator *)op)->original;
+static PyObject *method_getattro(PyObject *op, PyObject *name) {
+  PyObject *value = PyObject_GenericGetAttr(op, name), *original = ((loop_method *)op)->original;
   if (value || !original || !PyErr_ExceptionMatches(PyExc_AttributeError)) return value;
   PyErr_Clear();
   return PyObject_GetAttr(original, name);
 }
 
-static PyObject *creator_doc(PyObject *op, void *closure) {
+static PyObject *method_doc(PyObject *op, void *closure) {
   (void)closure;
-  PyObject *original = ((task_creator *)op)->original;
+  PyObject *original = ((loop_method *)op)->original;
   if (original) return PyObject_GetAttrString(original, "__doc__");
   Py_RETURN_NONE;
 }
 
-static PyGetSetDef creator_attributes[] = {
-    {"__doc__", creator_doc, NULL, NULL, NULL},
+static PyGetSetDef method_attributes[] = {
+    {"__doc__", method_doc, NULL, NULL, NULL},
     {NULL, NULL, NULL, NULL, NULL},
 };
 
-static int creator_traverse(PyObject *op, visitproc visit, void *arg) {
+static int method_traverse(PyObject *op, visitproc visit, void *arg) {
   Py_VISIT(Py_TYPE(op));
-  Py_VISIT(((task_creator *)op)->original);
+  Py_VISIT(((loop_method *)op)->original);
+  Py_VISIT(((loop_method *)op)->before);
   return 0;
 }
 
-static int creator_clear(PyObject *op) {
-  Py_CLEAR(((task_creator *)op)->original);
+static int method_clear(PyObject *op) {
+  Py_CLEAR(((loop_method *)op)->original);
+  Py_CLEAR(((loop_method *)op)->before);
   return 0;
 }
 
-static void creator_dealloc(PyObject *op) {
+static void method_dealloc(PyObject *op) {
   PyTypeObject *type = Py_TYPE(op);
   PyObject_GC_UnTrack(op);
-  creator_clear(op);
+  method_clear(op);
   type->tp_free(op);
   Py_DECREF(type);
 }
 
-static PyMemberDef creator_members[] = {
-    {"__vectorcalloffset__", T_PYSSIZET, offsetof(task_creator, vectorcall), READONLY, NULL},
-    {"__wrapped__", T_OBJECT, offsetof(task_creator, original), READONLY, NULL},
+static PyMemberDef method_members[] = {
+    {"__vectorcalloffset__", T_PYSSIZET, offsetof(loop_method, vectorcall), READONLY, NULL},
+    {"__wrapped__", T_OBJECT, offsetof(loop_method, original), READONLY, NULL},
     {NULL, 0, 0, 0, NULL},
 };
 
-static PyType_Slot creator_slots[] = {
-    {Py_tp_new, creator_new},           {Py_tp_dealloc, creator_dealloc},   {Py_tp_traverse, creator_traverse},
-    {Py_tp_clear, creator_clear},       {Py_tp_call, PyVectorcall_Call},    {Py_tp_descr_get, creator_get},
-    {Py_tp_getattro, creator_getattro}, {Py_tp_members, creator_members},   {Py_tp_getset, creator_attributes},
+static PyType_Slot method_slots[] = {
+    {Py_tp_new, method_new},           {Py_tp_dealloc, method_dealloc},   {Py_tp_traverse, method_traverse},
+    {Py_tp_clear, method_clear},       {Py_tp_call, PyVectorcall_Call},    {Py_tp_descr_get, method_get},
+    {Py_tp_getattro, method_getattro}, {Py_tp_members, method_members},   {Py_tp_getset, method_attributes},
     {0, NULL},
 };
 
 /* METHOD_DESCRIPTOR: `loop.create_task(…)` calls it with the loop in front, without a bound method. */
-static PyType_Spec creator_spec = {
-    .name = "lanescope._core.TaskCreator",
-    .basicsize = sizeof(task_creator),
+static PyType_Spec method_spec = {
+    .name = "lanescope._core.LoopMethod",
+    .basicsize = sizeof(loop_method),
     .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_METHOD_DESCRIPTOR,
-    .slots = creator_slots,
+    .slots = method_slots,
 };
 
 static PyObject *core_wrap(PyObject *module, PyObject *args) {
@@ -178,7 +196,7 @@ static PyObject *core_use_asyncio(PyObject *module, PyObject *iscoroutine) {
   Py_RETURN_NONE;
 }
 
-static PyMethodDef creator_functions[] = {
+static PyMethodDef method_functions[] = {
     {"wrap", core_wrap, METH_VARARGS,
      "wrap(coro, tracker, /)\n--\n\nThe coroutine as the tracker follows it, or itself if it does already or is none."},
     {"bind", core_bind, METH_VARARGS,
@@ -188,8 +206,8 @@ static PyMethodDef creator_functions[] = {
     {NULL, NULL, 0, NULL},
 };
 
-int lsc_core_add_task_creator(PyObject *module, lsc_core_state *state) {
-  state->hooks->task_creator_type = lsc_core_add_type(module, &creator_spec);
-  if (!state->hooks->task_creator_type) return -1;
-  return PyModule_AddFunctions(module, creator_functions);
+int lsc_core_add_loop_method(PyObject *module, lsc_core_state *state) {
+  state->hooks->loop_method_type = lsc_core_add_type(module, &method_spec);
+  if (!state->hooks->loop_method_type) return -1;
+  return PyModule_AddFunctions(module, method_functions);
 }
