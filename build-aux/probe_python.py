@@ -9,7 +9,7 @@ import site
 import sys
 import sysconfig
 
-OLDEST = (3, 8)
+OLDEST = (3, 10)
 
 
 def obstacle(include):

@@ -66,6 +66,9 @@ struct lsc_clock_map {
 
 /* Takes a pair and copies the list, so that every stamp taken before lies inside it. LSC_OK, LSC_NO_MEMORY. */
 lsc_status lsc_clock_map_take(struct lsc_clock_map *map);
+/* The same with a new pair only where the last one is old, for looking often: the newest stamps may lie behind the last
+ * pair, on the line that leads to it. LSC_OK, LSC_NO_MEMORY. */
+lsc_status lsc_clock_map_look(struct lsc_clock_map *map);
 /* Computes the slopes of a map whose pairs are there. LSC_OK, LSC_NO_MEMORY. */
 lsc_status lsc_clock_map_prepare(struct lsc_clock_map *map);
 void lsc_clock_map_free(struct lsc_clock_map *map);

@@ -91,11 +91,12 @@ void lsc_clock_touch(void) {
   pthread_mutex_unlock(&lock);
 }
 
-lsc_status lsc_clock_map_take(struct lsc_clock_map *map) {
+/* A copy of the list, after one more pair if `wanted` says so under the lock. */
+static lsc_status copy_list(struct lsc_clock_map *map, int (*wanted)(void)) {
   memset(map, 0, sizeof *map);
   if (!lsc_clock_uses_counter) return LSC_OK;
   pthread_mutex_lock(&lock);
-  lsc_status status = append_pair();
+  lsc_status status = wanted() ? append_pair() : LSC_OK;
   size_t pairs = used;
   map->pair = status == LSC_OK ? malloc(pairs * sizeof *map->pair) : NULL;
   if (map->pair) memcpy(map->pair, list, pairs * sizeof *map->pair);
@@ -106,6 +107,12 @@ lsc_status lsc_clock_map_take(struct lsc_clock_map *map) {
   if (status != LSC_OK) lsc_clock_map_free(map);
   return status;
 }
+
+static int always(void) { return 1; }
+static int last_is_old(void) { return used < 2 || lsc_monotonic_ns() - list[used - 1].ns >= LSC_CLOCK_SPACING_NS; }
+
+lsc_status lsc_clock_map_take(struct lsc_clock_map *map) { return copy_list(map, always); }
+lsc_status lsc_clock_map_look(struct lsc_clock_map *map) { return copy_list(map, last_is_old); }
 
 lsc_status lsc_clock_map_prepare(struct lsc_clock_map *map) {
   map->slope = malloc(map->pairs * sizeof *map->slope);

@@ -16,6 +16,16 @@ lsc_status lsc_thread_register(lsc_session session) {
   return enter(session, "lsc_thread_register", &track);
 }
 
+lsc_status lsc_thread_register_as(lsc_session session, lsc_api api, int64_t *index) {
+  struct lsc_track *track;
+  if (!index || (unsigned)api > LSC_API_FORTRAN_THREADS)
+    return lsc_fail(LSC_INVALID, "lsc_thread_register_as: index is NULL, or no API has the number %d", (int)api);
+  lsc_status status = lsc_thread_enter(session, api, &track);
+  if (status != LSC_OK) return lsc_fail(status, "lsc_thread_register_as: %s", lsc_strerror(status));
+  *index = (int64_t)track->thread - 1;
+  return LSC_OK;
+}
+
 lsc_status lsc_thread_describe(lsc_session session, const char *name, int64_t ident, int daemon) {
   struct lsc_track *track;
   if (!name) return lsc_fail(LSC_INVALID, "lsc_thread_describe: name is NULL");

@@ -65,7 +65,7 @@ static lsc_status fill_rank(const struct lsc_fill *fill, struct lsc_table *table
   return w.status;
 }
 
-static lsc_status fill_threads(const struct lsc_fill *fill, struct lsc_table *table) {
+lsc_status lsc_fill_threads(const struct lsc_fill *fill, struct lsc_table *table) {
   const struct lsc_snapshot *s = fill->snapshot;
   struct writer w = {table, LSC_OK};
   for (size_t i = 0; i < s->threads; i++) {
@@ -84,7 +84,7 @@ static lsc_status fill_threads(const struct lsc_fill *fill, struct lsc_table *ta
   return w.status;
 }
 
-static lsc_status fill_tasks(const struct lsc_fill *fill, struct lsc_table *table) {
+lsc_status lsc_fill_tasks(const struct lsc_fill *fill, struct lsc_table *table) {
   const struct lsc_snapshot *s = fill->snapshot;
   struct writer w = {table, LSC_OK};
   for (size_t i = 0; i < s->tasks; i++) {
@@ -207,8 +207,8 @@ static lsc_status fill_open_calls(const struct lsc_fill *fill, struct lsc_table 
 lsc_status lsc_fill_tables(const struct lsc_fill *fill, struct lsc_table *tables) {
   for (int i = 0; i < LSC_TABLE_COUNT; i++) lsc_table_init(&tables[i], &lsc_table_descs[i]);
   lsc_status status = fill_rank(fill, &tables[LSC_TABLE_RANK]);
-  if (status == LSC_OK) status = fill_threads(fill, &tables[LSC_TABLE_THREAD]);
-  if (status == LSC_OK) status = fill_tasks(fill, &tables[LSC_TABLE_TASK]);
+  if (status == LSC_OK) status = lsc_fill_threads(fill, &tables[LSC_TABLE_THREAD]);
+  if (status == LSC_OK) status = lsc_fill_tasks(fill, &tables[LSC_TABLE_TASK]);
   if (status == LSC_OK) status = fill_lanes(fill, &tables[LSC_TABLE_LANE]);
   if (status == LSC_OK) status = lsc_fill_index(fill, &tables[LSC_TABLE_INDEX]);
   if (status == LSC_OK) status = fill_open_calls(fill, &tables[LSC_TABLE_OPEN]);

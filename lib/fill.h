@@ -34,6 +34,9 @@ lsc_status lsc_fill_names(const struct lsc_snapshot *snapshot, struct lsc_names 
  * frees them also on failure. LSC_OK, LSC_NO_MEMORY.
  */
 lsc_status lsc_fill_tables(const struct lsc_fill *fill, struct lsc_table *tables);
+/* The snapshot's threads and tasks alone, whatever else it has. LSC_OK, LSC_NO_MEMORY. */
+lsc_status lsc_fill_threads(const struct lsc_fill *fill, struct lsc_table *table);
+lsc_status lsc_fill_tasks(const struct lsc_fill *fill, struct lsc_table *table);
 /* This rank's rows of /rank_region_index alone. LSC_OK, LSC_NO_MEMORY. */
 lsc_status lsc_fill_index(const struct lsc_fill *fill, struct lsc_table *table);
 

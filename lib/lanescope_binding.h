@@ -7,6 +7,7 @@
 #define LANESCOPE_BINDING_H
 
 #include <lanescope.h>
+#include <lanescope_types.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -48,9 +49,68 @@ LSC_API lsc_status lsc_end_marked(lsc_mark mark);
 LSC_API lsc_status lsc_scope_begin_as(lsc_session session, lsc_api api, lsc_region_id region, lsc_token *token);
 
 /*
+ * lsc_task_open that also gives the place of the task, for steps without a look-up. The place is good for as long as
+ * lsc_task_switch_at is given the session that it belongs to, also after the close.
+ */
+struct lsc_task_record;
+LSC_API lsc_status lsc_task_open_at(lsc_session session, const char *kind, const char *name, const char *coro_name,
+                                    lsc_task *task, struct lsc_task_record **place);
+
+/*
+ * lsc_task_leave of `from` and then lsc_task_enter of `to` at one moment, on the lanes of an API; either may be NULL.
+ * Steps that are nested in the step of `from` are left with it, and go on when it is entered again. The statuses of
+ * both but LSC_CROSSED; if the leave fails, nothing is entered.
+ */
+LSC_API lsc_status lsc_task_switch_at(lsc_session session, lsc_api api, struct lsc_task_record *from,
+                                      struct lsc_task_record *to);
+
+/* Gives the task another name, or coro_name; NULL leaves it. LSC_OK; LSC_INACTIVE; LSC_INVALID: no such task;
+ * LSC_BAD_NAME; LSC_NO_MEMORY. */
+LSC_API lsc_status lsc_task_rename(lsc_task task, const char *name, const char *coro_name);
+
+/* lsc_thread_register of an API. index: receives the thread's, -1 on the unknown lane. */
+LSC_API lsc_status lsc_thread_register_as(lsc_session session, lsc_api api, int64_t *index);
+
+/* Says that the calling thread is over as far as its language is concerned: that is its end in the tables. What still
+ * runs on it records as before. */
+LSC_API void lsc_thread_over(void);
+
+/*
+ * The lane tables of an open session as they are now, beside whoever records or collects: the columns of /thread_table
+ * and /task_table of a file. No call is consumed.
+ */
+typedef struct lsc_lanes lsc_lanes;
+
+/* Which rows: the first `threads` and `tasks` from these indices on, as far as they are there. */
+typedef struct lsc_lane_range {
+  uint32_t first_thread, threads, first_task, tasks;
+} lsc_lane_range;
+
+/* range: NULL for all. origin_ns: taken off every time but -1, which is an unknown one. lanes: to be freed. LSC_OK;
+ * LSC_INACTIVE; LSC_NO_MEMORY. */
+LSC_API lsc_status lsc_lanes_read(lsc_session session, const lsc_lane_range *range, int64_t origin_ns,
+                                  lsc_lanes **lanes);
+/* One column, which lives as long as the lanes. table: `thread_table` or `task_table`. LSC_OK; LSC_INVALID: no such
+ * column. */
+LSC_API lsc_status lsc_lanes_column(const lsc_lanes *lanes, const char *table, const char *column,
+                                    lsc_column_view *view);
+LSC_API void lsc_lanes_free(lsc_lanes *lanes);
+
+/* How many threads and tasks the tables have. LSC_OK; LSC_INACTIVE. */
+LSC_API lsc_status lsc_lanes_count(lsc_session session, uint32_t *threads, uint32_t *tasks);
+
+/* When the last step of that task began, and when the last one ended, or 0 while one runs: CLOCK_MONOTONIC in ns, 0
+ * before the first. LSC_OK; LSC_INACTIVE; LSC_INVALID: no such task; LSC_NO_MEMORY. */
+LSC_API lsc_status lsc_task_step(lsc_session session, uint32_t task, int64_t *started_ns, int64_t *ended_ns);
+
+/* The innermost task whose step runs on that thread at this moment, or -1. LSC_OK; LSC_INACTIVE; LSC_INVALID: no such
+ * thread. */
+LSC_API lsc_status lsc_thread_task(lsc_session session, uint32_t thread, int64_t *task);
+
+/*
  * Called on the thread itself the first time that it uses a session by this API, before the call is recorded, so that
- * the binding can lsc_thread_describe it. It must not record into the session. NULL removes it. LSC_OK; LSC_INVALID: no
- * such API.
+ * the binding can lsc_thread_describe it. It may enter a task there, and must not record a call. NULL removes it. LSC_OK;
+ * LSC_INVALID: no such API.
  */
 typedef void (*lsc_first_use)(lsc_session session);
 LSC_API lsc_status lsc_on_first_use(lsc_api api, lsc_first_use hook);

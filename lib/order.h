@@ -13,6 +13,11 @@ lsc_status lsc_order_calls(struct lsc_snapshot *s, struct lsc_streams *streams);
 lsc_status lsc_order_events(struct lsc_snapshot *s);
 /* s->lane, from s->row. LSC_OK, LSC_NO_MEMORY. */
 lsc_status lsc_order_lanes(struct lsc_snapshot *s);
+/* One row of the thread table; its name is to be freed. LSC_OK, LSC_NO_MEMORY. */
+lsc_status lsc_describe_thread(struct lsc_clock_map *map, struct lsc_track *track, int64_t index,
+                               struct lsc_thread_info *info);
+/* One row of the task table. threads: how many of the session's threads the tables have. */
+struct lsc_task_info lsc_describe_task(struct lsc_clock_map *map, struct lsc_task_record *task, uint32_t threads);
 /* s->thread. LSC_OK, LSC_NO_MEMORY. */
 lsc_status lsc_describe_threads(struct lsc_snapshot *s, struct lsc_streams *streams);
 

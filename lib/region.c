@@ -62,9 +62,20 @@ static size_t utf8_length(const unsigned char *p, size_t left) {
   return n;
 }
 
+/* How many bytes at the beginning are ASCII without a NUL: eight at a time, as far as that goes. */
+static size_t ascii_words(const char *text, size_t length) {
+  const uint64_t ones = 0x0101010101010101u, tops = ones << 7;
+  size_t i = 0;
+  for (uint64_t word; i + sizeof word <= length; i += sizeof word) {
+    memcpy(&word, text + i, sizeof word);
+    if ((word | (word - ones)) & tops) break;
+  }
+  return i;
+}
+
 int lsc_name_is_valid(const char *text, size_t length) {
   if (length > LSC_MAX_NAME) return 0;
-  for (size_t i = 0, n; i < length; i += n) {
+  for (size_t i = ascii_words(text, length), n; i < length; i += n) {
     n = text[i] ? utf8_length((const unsigned char *)text + i, length - i) : 0;
     if (!n) return 0;
   }

@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "message.h"
 #include "record.h"
 
 static uint64_t load(_Atomic uint64_t *value) { return atomic_load_explicit(value, memory_order_acquire); }
@@ -19,14 +18,25 @@ struct lsc_task_times lsc_task_read(struct lsc_task_record *task) {
   }
 }
 
-static void store(struct lsc_task_record *task, struct lsc_task_times times) {
+static void show_task(struct lsc_track *track, uint32_t number) {
+  track->task = number;
+  atomic_store_explicit(&track->shown_task, number, memory_order_relaxed);
+}
+
+/* By the runner, who alone changes the times, between both. */
+static inline void begin_change(struct lsc_task_record *task) {
   uint32_t version = atomic_load_explicit(&task->version, memory_order_relaxed);
   atomic_store_explicit(&task->version, version + 1, memory_order_relaxed);
-  atomic_store_explicit(&task->steps, times.steps, memory_order_release);
-  atomic_store_explicit(&task->running, times.running, memory_order_release);
-  atomic_store_explicit(&task->suspended, times.suspended, memory_order_release);
-  atomic_store_explicit(&task->left, times.left, memory_order_release);
-  atomic_store_explicit(&task->version, version + 2, memory_order_release);
+}
+
+static inline void end_change(struct lsc_task_record *task) {
+  uint32_t version = atomic_load_explicit(&task->version, memory_order_relaxed);
+  atomic_store_explicit(&task->version, version + 1, memory_order_release);
+}
+
+static inline uint64_t own(_Atomic uint64_t *time) { return atomic_load_explicit(time, memory_order_relaxed); }
+static inline void set(_Atomic uint64_t *time, uint64_t value) {
+  atomic_store_explicit(time, value, memory_order_release);
 }
 
 uint64_t lsc_task_suspended(struct lsc_task_record *task, uint64_t now) {
@@ -50,134 +60,103 @@ void lsc_end_note(struct lsc_row *row, struct lsc_task_record *task, uint64_t no
   atomic_store_explicit(&note->start, 1 + (at_end - at_begin), memory_order_relaxed);
 }
 
-static char *put_text(char **at, const char *text) {
-  char *begin = *at;
-  size_t length = strlen(text) + 1;
-  memcpy(begin, text, length);
-  *at += length;
-  return begin;
-}
-
-static struct lsc_task_record *new_record(struct lsc_chunk_source *source, const char *kind, const char *name,
-                                          const char *coro_name) {
-  char *text = malloc(strlen(kind) + strlen(name) + strlen(coro_name) + 3);
-  struct lsc_task_record *task = text ? lsc_slab_keep(source, sizeof *task) : NULL;
-  if (!task) {
-    free(text);
-    return NULL;
-  }
-  char *at = text;
-  task->kind = put_text(&at, kind);
-  task->name = put_text(&at, name);
-  task->coro_name = put_text(&at, coro_name);
-  task->created = lsc_ticks();
-  atomic_init(&task->thread, LSC_TASK_NO_THREAD);
-  return task;
-}
-
-static lsc_status check_name(const char *what, const char *text) {
-  if (!text) return lsc_fail(LSC_INVALID, "lsc_task_open: %s is NULL", what);
-  if (lsc_name_is_valid(text, strlen(text))) return LSC_OK;
-  return lsc_fail(LSC_BAD_NAME, "the %s of a task is not valid UTF-8 of at most %d bytes", what, LSC_MAX_NAME);
-}
-
-static lsc_status add_task(struct lsc_session_state *state, const char *kind, const char *name, const char *coro_name,
-                           uint32_t *number) {
-  struct lsc_task_record *task = new_record(state->source, kind, name, coro_name);
-  if (!task) return lsc_fail(LSC_NO_MEMORY, "no memory for a task");
-  lsc_status status = lsc_registry_take(&state->tasks, &task->index);
-  if (status != LSC_OK) {
-    free(task->kind);
-    return lsc_fail(status, "%u tasks: %s", lsc_registry_count(&state->tasks), lsc_strerror(status));
-  }
-  *number = task->index + 1;
-  lsc_registry_publish(&state->tasks, task->index, task);
-  return LSC_OK;
-}
-
-lsc_status lsc_task_open(lsc_session session, const char *kind, const char *name, const char *coro_name,
-                         lsc_task *task) {
-  if (!task) return lsc_fail(LSC_INVALID, "lsc_task_open: task is NULL; pass where the handle goes");
-  *task = (lsc_task){session, 0};
-  lsc_status status = check_name("kind", kind);
-  if (status == LSC_OK) status = check_name("name", name);
-  if (status == LSC_OK && coro_name) status = check_name("coro_name", coro_name);
-  struct lsc_session_state *state = status == LSC_OK ? lsc_session_pin(session) : NULL;
-  if (status == LSC_OK && !state)
-    status = lsc_fail(LSC_INACTIVE, "session %#llx is not open", (unsigned long long)session);
-  if (state && state->no_lanes) {
-    status = lsc_fail(LSC_INVALID, "session %#llx was opened without lanes, so it has no tasks",
-                      (unsigned long long)session);
-    lsc_session_unpin(session);
-  } else if (state) {
-    status = add_task(state, kind, name, coro_name ? coro_name : "", &task->number);
-    lsc_session_unpin(session);
-  }
-  if (status != LSC_OK) memset(task, 0, sizeof *task);
-  return status;
-}
-
-static void begin_step(struct lsc_task_record *task, struct lsc_track *track) {
-  struct lsc_task_times times = lsc_task_read(task);
-  uint64_t now = lsc_ticks();
-  if (times.left) times.suspended += now > times.left ? now - times.left : 0;
-  times.left = 0;
-  times.steps++;
-  store(task, times);
-  task->entered = now;
+static inline void begin_step(struct lsc_task_record *task, struct lsc_track *track, uint64_t now) {
+  uint64_t left = own(&task->left);
+  begin_change(task);
+  if (left && now > left) set(&task->suspended, own(&task->suspended) + (now - left));
+  set(&task->left, 0);
+  set(&task->steps, own(&task->steps) + 1);
+  end_change(task);
+  atomic_store_explicit(&task->entered, now, memory_order_relaxed);
   task->outer = track->running;
   task->outer_stack = track->stack;
   atomic_store_explicit(&task->thread, track->thread - 1, memory_order_relaxed);
   track->running = task;
   track->stack = &task->stack;
-  track->task = task->index + 1;
+  show_task(track, task->index + 1);
 }
 
-static void end_step(struct lsc_task_record *task, struct lsc_track *track) {
-  struct lsc_task_times times = lsc_task_read(task);
-  uint64_t now = lsc_ticks();
-  times.running += now - task->entered;
-  times.left = now;
-  store(task, times);
+/* If the session was closed meanwhile, the stack has nobody else to free it. */
+static inline void end_step(struct lsc_task_record *task, struct lsc_track *track, uint64_t now) {
+  uintptr_t me = (uintptr_t)track;
+  begin_change(task);
+  set(&task->running, own(&task->running) + (now - own(&task->entered)));
+  set(&task->left, now);
+  end_change(task);
   track->running = task->outer;
   track->stack = task->outer_stack;
-  track->task = task->outer ? task->outer->index + 1 : 0;
-  atomic_store_explicit(&task->runner, NULL, memory_order_release);
+  show_task(track, task->outer ? task->outer->index + 1 : 0);
+  if (!atomic_compare_exchange_strong_explicit(&task->runner, &me, 0, memory_order_release, memory_order_relaxed))
+    lsc_stack_free(&task->stack);
 }
 
-static lsc_status enter(struct lsc_task_record *task, struct lsc_track *track) {
-  struct lsc_track *nobody = NULL;
-  if (atomic_load_explicit(&task->done, memory_order_relaxed)) return LSC_TASK_STATE;
-  if (!atomic_compare_exchange_strong_explicit(&task->runner, &nobody, track, memory_order_acquire,
-                                               memory_order_relaxed))
-    return LSC_TASK_STATE;
-  begin_step(task, track);
+static int claim(struct lsc_task_record *task, struct lsc_track *track) {
+  uintptr_t nobody = 0;
+  return atomic_compare_exchange_strong_explicit(&task->runner, &nobody, (uintptr_t)track, memory_order_acquire,
+                                                 memory_order_relaxed);
+}
+
+/* The steps that were nested in this one go on, but for a task that somebody else has entered meanwhile. */
+static __attribute__((noinline)) void go_on_with_nested(struct lsc_task_record *task, struct lsc_track *track,
+                                                        uint64_t now) {
+  struct lsc_task_record *nested = task->parked, *next;
+  for (task->parked = NULL; nested && claim(nested, track); nested = next) {
+    next = nested->parked;
+    nested->parked = NULL;
+    begin_step(nested, track, now);
+  }
+}
+
+static inline lsc_status enter(struct lsc_task_record *task, struct lsc_track *track, uint64_t now) {
+  if (atomic_load_explicit(&task->done, memory_order_relaxed) || !claim(task, track)) return LSC_TASK_STATE;
+  begin_step(task, track, now);
+  if (LSC_UNLIKELY(task->parked)) go_on_with_nested(task, track, now);
   return LSC_OK;
 }
 
-static lsc_status leave(struct lsc_task_record *task, struct lsc_track *track) {
-  if (!track || atomic_load_explicit(&task->runner, memory_order_relaxed) != track) return LSC_TASK_STATE;
+static inline lsc_status leave(struct lsc_task_record *task, struct lsc_track *track, uint64_t now) {
+  uintptr_t runner = atomic_load_explicit(&task->runner, memory_order_relaxed) & ~LSC_TASK_CLOSED;
+  if (!track || runner != (uintptr_t)track) return LSC_TASK_STATE;
   if (track->running != task) return LSC_CROSSED;
-  end_step(task, track);
+  end_step(task, track, now);
   return LSC_OK;
 }
 
-static lsc_status finish(struct lsc_task_record *task, struct lsc_track *track) {
+/* Leaves the step and those nested in it, which go on when the task is entered again. */
+static __attribute__((noinline)) void leave_nested(struct lsc_task_record *task, struct lsc_track *track,
+                                                   uint64_t now) {
+  struct lsc_task_record *nested = NULL;
+  while (track->running != task) {
+    struct lsc_task_record *innermost = track->running;
+    innermost->parked = nested;
+    nested = innermost;
+    end_step(innermost, track, now);
+  }
+  task->parked = nested;
+  end_step(task, track, now);
+}
+
+static inline lsc_status leave_with_nested(struct lsc_task_record *task, struct lsc_track *track, uint64_t now) {
+  lsc_status status = leave(task, track, now);
+  if (LSC_LIKELY(status != LSC_CROSSED)) return status;
+  leave_nested(task, track, now);
+  return LSC_OK;
+}
+
+static lsc_status finish(struct lsc_task_record *task, struct lsc_track *track, uint64_t now) {
   (void)track;
   uint64_t open = 0;
-  atomic_compare_exchange_strong_explicit(&task->done, &open, lsc_ticks(), memory_order_relaxed, memory_order_relaxed);
+  atomic_compare_exchange_strong_explicit(&task->done, &open, now, memory_order_relaxed, memory_order_relaxed);
   return LSC_OK;
 }
 
 /* Acts on the task while its session is pinned. */
 static lsc_status with_task(lsc_task handle, struct lsc_track *track,
-                            lsc_status (*action)(struct lsc_task_record *, struct lsc_track *)) {
+                            lsc_status (*action)(struct lsc_task_record *, struct lsc_track *, uint64_t)) {
   struct lsc_session_state *state = lsc_session_pin(handle.session);
   if (!state) return LSC_INACTIVE;
-  uint32_t count = lsc_registry_count(&state->tasks);
-  struct lsc_task_record *task =
-      handle.number && handle.number <= count ? lsc_registry_get(&state->tasks, handle.number - 1) : NULL;
-  lsc_status status = task ? action(task, track) : LSC_INVALID;
+  struct lsc_task_record *task = lsc_task_of(state, handle);
+  lsc_status status = task ? action(task, track, lsc_ticks()) : LSC_INVALID;
   lsc_session_unpin(handle.session);
   return status;
 }
@@ -195,15 +174,42 @@ lsc_status lsc_task_leave(lsc_task task) {
 
 lsc_status lsc_task_finish(lsc_task task) { return with_task(task, NULL, finish); }
 
+/*
+ * Without a pin. The check of the handle is relaxed: it only decides whether to record. A record lies in the memory of
+ * its session's chunks, which the calling thread's track keeps, also after the close; and the close and the step agree
+ * by `runner` on who frees the stack.
+ */
+lsc_status lsc_task_switch_at(lsc_session session, lsc_api api, struct lsc_task_record *from,
+                              struct lsc_task_record *to) {
+  if (!lsc_handle_is_open(session)) return LSC_INACTIVE;
+  struct lsc_track *track = lsc_thread_track(lsc_self, session | (uint64_t)api);
+  if (LSC_UNLIKELY(!track)) {
+    if (!to) return LSC_TASK_STATE;
+    lsc_status registered = lsc_thread_enter(session, api, &track);
+    if (registered != LSC_OK) return registered;
+  }
+  uint64_t now = lsc_ticks();
+  lsc_status status = from ? leave_with_nested(from, track, now) : LSC_OK;
+  return status == LSC_OK && to ? enter(to, track, now) : status;
+}
+
 void lsc_task_leave_all(struct lsc_track *track) {
-  while (track->running) end_step(track->running, track);
+  while (track->running) end_step(track->running, track, lsc_ticks());
 }
 
 void lsc_task_free_running(struct lsc_track *track) {
   for (struct lsc_task_record *task = track->running; task; task = task->outer) lsc_stack_free(&task->stack);
 }
 
+void lsc_task_free_labels(struct lsc_task_record *task) {
+  struct lsc_task_label *label = atomic_load_explicit(&task->label, memory_order_acquire), *older;
+  for (; label; label = older) {
+    older = label->older;
+    if (label != lsc_task_own_label(task)) free(label);
+  }
+}
+
 void lsc_task_close(struct lsc_task_record *task) {
-  free(task->kind);
-  if (!atomic_load_explicit(&task->runner, memory_order_acquire)) lsc_stack_free(&task->stack);
+  lsc_task_free_labels(task);
+  if (!atomic_fetch_or_explicit(&task->runner, LSC_TASK_CLOSED, memory_order_acquire)) lsc_stack_free(&task->stack);
 }

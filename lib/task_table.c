@@ -35,21 +35,21 @@ static int64_t open_await_ns(struct lsc_snapshot *s, struct lsc_streams *streams
                  atomic_load_explicit(&row->start, memory_order_relaxed), now);
 }
 
-static struct lsc_task_info describe(struct lsc_snapshot *s, struct lsc_streams *streams, uint32_t index) {
-  struct lsc_task_record *task = lsc_registry_get(&streams->state->tasks, index);
+struct lsc_task_info lsc_describe_task(struct lsc_clock_map *map, struct lsc_task_record *task, uint32_t threads) {
+  const struct lsc_task_label *label = atomic_load_explicit(&task->label, memory_order_acquire);
   struct lsc_task_times times = lsc_task_read(task);
   uint64_t done = atomic_load_explicit(&task->done, memory_order_relaxed);
   uint32_t thread = atomic_load_explicit(&task->thread, memory_order_relaxed);
-  return (struct lsc_task_info){.index = index,
+  return (struct lsc_task_info){.index = task->index,
                                 .kind = task->kind,
-                                .name = task->name,
-                                .coro_name = task->coro_name,
-                                .thread_index = thread < streams->threads ? (int64_t)thread : -1,
-                                .created_ns = lsc_clock_map_ns(&s->map, task->created),
-                                .done_ns = done ? lsc_clock_map_ns(&s->map, done) : LSC_NEVER,
+                                .name = label->name,
+                                .coro_name = label->coro_name,
+                                .thread_index = thread < threads ? (int64_t)thread : -1,
+                                .created_ns = lsc_clock_map_ns(map, task->created),
+                                .done_ns = done ? lsc_clock_map_ns(map, done) : LSC_NEVER,
                                 .steps = (int64_t)times.steps,
-                                .running_ns = ticks_to_ns(&s->map, times.running),
-                                .suspended_ns = ticks_to_ns(&s->map, times.suspended)};
+                                .running_ns = ticks_to_ns(map, times.running),
+                                .suspended_ns = ticks_to_ns(map, times.suspended)};
 }
 
 lsc_status lsc_describe_tasks(struct lsc_snapshot *s, struct lsc_streams *streams) {
@@ -58,7 +58,8 @@ lsc_status lsc_describe_tasks(struct lsc_snapshot *s, struct lsc_streams *stream
   s->task = malloc((s->tasks + 1) * sizeof *s->task);
   s->open_await = malloc((s->open + 1) * sizeof *s->open_await);
   if (!s->task || !s->open_await) return lsc_fail(LSC_NO_MEMORY, "no memory for the table of %zu tasks", s->tasks);
-  for (uint32_t i = 0; i < s->tasks; i++) s->task[i] = describe(s, streams, i);
+  for (uint32_t i = 0; i < s->tasks; i++)
+    s->task[i] = lsc_describe_task(&s->map, lsc_registry_get(&streams->state->tasks, i), streams->threads);
   for (size_t i = 0; i < s->open; i++) s->open_await[i] = open_await_ns(s, streams, s->row[s->open_call[i]], now);
   return LSC_OK;
 }

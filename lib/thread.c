@@ -95,6 +95,12 @@ void lsc_thread_sweep(void) {
   if (lsc_self != &nobody && lsc_self != &departed) leave_tracks(lsc_self, 1, give_up);
 }
 
+void lsc_thread_over(void) {
+  struct lsc_thread_state *self = lsc_self;
+  for (uint64_t i = 0; i <= self->mask; i++)
+    if (self->entry[i].track) lsc_track_over(self->entry[i].track);
+}
+
 void lsc_thread_forget(void) {
   lsc_self = &nobody;
   if (key_made) pthread_setspecific(key, NULL);

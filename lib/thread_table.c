@@ -41,25 +41,34 @@ static int64_t read_live_cpu(const struct lsc_track *track) {
  * once this one is gone. So whether it has ended is asked again afterwards: then what was read is dropped for what the
  * thread itself left.
  */
-static void read_state(struct lsc_snapshot *s, struct lsc_track *track, struct lsc_thread_info *info, char *name) {
+/* What is left by a thread that its language has done with. */
+static int read_over(struct lsc_clock_map *map, struct lsc_track *track, struct lsc_thread_info *info) {
+  uint64_t over = atomic_load_explicit(&track->over_ticks, memory_order_acquire);
+  if (!over) return 0;
+  info->cpu_ns = track->over_cpu_ns < 0 ? LSC_NEVER : track->over_cpu_ns;
+  info->end_ns = lsc_clock_map_ns(map, over);
+  return 1;
+}
+
+static void read_state(struct lsc_clock_map *map, struct lsc_track *track, struct lsc_thread_info *info, char *name) {
   info->end_ns = LSC_NEVER;
   if (!has_ended(track)) {
-    info->cpu_ns = read_live_cpu(track);
+    if (!read_over(map, track, info)) info->cpu_ns = read_live_cpu(track);
     read_live_name(track->native_id, name);
     LSC_TEST_POINT("thread read");
     if (!has_ended(track)) return;
   }
   info->cpu_ns = track->cpu_ns < 0 ? LSC_NEVER : track->cpu_ns;
-  info->end_ns = lsc_clock_map_ns(&s->map, track->end_ticks);
+  info->end_ns = lsc_clock_map_ns(map, track->end_ticks);
   memcpy(name, track->os_name, LSC_OS_NAME);
 }
 
-static lsc_status describe(struct lsc_snapshot *s, struct lsc_track *track, size_t index) {
-  struct lsc_thread_info *info = &s->thread[index];
+lsc_status lsc_describe_thread(struct lsc_clock_map *map, struct lsc_track *track, int64_t index,
+                               struct lsc_thread_info *info) {
   char name[LSC_OS_NAME] = "";
-  *info = (struct lsc_thread_info){.index = (int64_t)index, .ident = track->ident, .native_id = track->native_id};
-  info->start_ns = lsc_clock_map_ns(&s->map, track->start_ticks);
-  read_state(s, track, info, name);
+  *info = (struct lsc_thread_info){.index = index, .ident = track->ident, .native_id = track->native_id};
+  info->start_ns = lsc_clock_map_ns(map, track->start_ticks);
+  read_state(map, track, info, name);
   make_text(name);
   const struct lsc_thread_label *label = atomic_load_explicit(&track->label, memory_order_acquire);
   if (label) {
@@ -67,7 +76,7 @@ static lsc_status describe(struct lsc_snapshot *s, struct lsc_track *track, size
     info->daemon = label->daemon;
   }
   info->name = strdup(label ? label->name : name);
-  return info->name ? LSC_OK : lsc_fail(LSC_NO_MEMORY, "no memory for the names of %zu threads", s->threads);
+  return info->name ? LSC_OK : lsc_fail(LSC_NO_MEMORY, "no memory for the name of thread %lld", (long long)index);
 }
 
 lsc_status lsc_describe_threads(struct lsc_snapshot *s, struct lsc_streams *streams) {
@@ -75,7 +84,7 @@ lsc_status lsc_describe_threads(struct lsc_snapshot *s, struct lsc_streams *stre
   s->thread = calloc(s->threads + 1, sizeof *s->thread);
   if (!s->thread) return lsc_fail(LSC_NO_MEMORY, "no memory for the table of %zu threads", s->threads);
   for (size_t i = 0; i < s->threads; i++) {
-    lsc_status status = describe(s, streams->stream[i].track, i);
+    lsc_status status = lsc_describe_thread(&s->map, streams->stream[i].track, (int64_t)i, &s->thread[i]);
     if (status != LSC_OK) return status;
   }
   return LSC_OK;

@@ -135,12 +135,23 @@ int lsc_track_grow(struct lsc_track *track) {
   return grown;
 }
 
-void lsc_track_end(struct lsc_track *track) {
+/* The CPU time of the calling thread, -1 if it is not known. */
+static int64_t own_cpu_ns(void) {
   struct timespec cpu;
-  track->cpu_ns = -1;
-  if (clock_gettime(CLOCK_THREAD_CPUTIME_ID, &cpu) == 0) track->cpu_ns = (int64_t)cpu.tv_sec * 1000000000 + cpu.tv_nsec;
+  return clock_gettime(CLOCK_THREAD_CPUTIME_ID, &cpu) ? -1 : (int64_t)cpu.tv_sec * 1000000000 + cpu.tv_nsec;
+}
+
+void lsc_track_over(struct lsc_track *track) {
+  if (atomic_load_explicit(&track->over_ticks, memory_order_relaxed)) return;
+  track->over_cpu_ns = own_cpu_ns();
+  atomic_store_explicit(&track->over_ticks, lsc_ticks(), memory_order_release);
+}
+
+void lsc_track_end(struct lsc_track *track) {
+  uint64_t over = atomic_load_explicit(&track->over_ticks, memory_order_relaxed);
+  track->cpu_ns = over ? track->over_cpu_ns : own_cpu_ns();
   prctl(PR_GET_NAME, track->os_name);
-  track->end_ticks = lsc_ticks();
+  track->end_ticks = over ? over : lsc_ticks();
   if (track->chunk)
     lsc_chunk_shrink(track->source, track->chunk, (uint32_t)(track->next - lsc_chunk_rows(track->chunk)));
   LSC_TEST_POINT("thread shrunk");

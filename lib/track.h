@@ -76,6 +76,7 @@ struct lsc_track {
   uint32_t thread;              /* thread index + 1, 0 on the unknown lane */
   uint32_t task;                /* task index + 1, 0 outside any task */
   struct lsc_task_record *running; /* innermost task whose step runs, or NULL */
+  _Atomic uint32_t shown_task;     /* `task` for others to look at; relaxed: nothing hangs on it */
   struct lsc_stack own;
 
   /* The owner's, rarely. */
@@ -94,6 +95,10 @@ struct lsc_track {
    * collector comes by the session's `collecting`, who frees the track by `references`. */
   _Atomic(struct lsc_chunk *) first;
   _Atomic(struct lsc_thread_label *) label; /* release by the owner; acquire by the collector: publishes the label */
+
+  /* Written by the owner when its language says that the thread is over, which is a little before its end. */
+  int64_t over_cpu_ns;
+  _Atomic uint64_t over_ticks; /* release by the owner, after the time above; acquire by the collector; 0: not yet */
 
   /* Written by the owner as its thread ends, before `ended`. */
   uint64_t end_ticks;
@@ -120,6 +125,8 @@ void lsc_track_release(struct lsc_track *track);
 
 /* By the owner: makes room for one more call and its frame. 0 without memory. */
 int lsc_track_grow(struct lsc_track *track);
+/* By the owner: the thread's end is now, whatever it still does. The first time counts. */
+void lsc_track_over(struct lsc_track *track);
 /* By the owner as its thread ends, after lsc_task_leave_all where its session is open: fixes end, CPU time and name,
  * and gives back what is unused. */
 void lsc_track_end(struct lsc_track *track);

@@ -16,6 +16,7 @@ typedef struct lsc_core_state {
   PyTypeObject *recorder_type, *region_method_type, *call_type, *region_type, *profiled_type, *report_type;
   PyObject *error, *state_error, *collect_error, *nesting_error;
   PyObject *stats_dtype; /* NumPy's dtype of lsc_stats */
+  struct lsc_core_hooks *hooks; /* tracking.h */
 } lsc_core_state;
 
 static inline lsc_core_state *lsc_core_state_of(PyObject *module) {
@@ -81,6 +82,17 @@ PyObject *lsc_core_region_method_new(lsc_core_state *state, const char *name, si
 
 /* Names the calling thread by what Python's threading module knows of it. The hook of lsc_on_first_use. */
 void lsc_core_describe_thread(lsc_session session);
+
+/* What a thread of `threading` needs at its first use of a session: its end noted, and its greenlets followed. */
+void lsc_core_welcome_thread(PyObject *thread);
+
+/* Threads, asyncio tasks and greenlets: tracking.h. The hooks live and die with the module. */
+int lsc_core_add_tracking(PyObject *module, lsc_core_state *state);
+int lsc_core_traverse_tracking(lsc_core_state *state, visitproc visit, void *arg);
+void lsc_core_clear_tracking(lsc_core_state *state);
+void lsc_core_free_tracking(lsc_core_state *state);
+/* A Tracker over an open session, which stays the caller's; 0: over one of its own. New reference or NULL. */
+PyObject *lsc_core_tracker_new(lsc_core_state *state, lsc_session session);
 
 struct lsc_report;
 /* A Report that owns the report, which is freed also on failure. New reference or NULL. */

@@ -18,8 +18,9 @@ static int core_exec(PyObject *module) {
   lsc_core_state *state = lsc_core_state_of(module);
   import_array1(-1);
   if (lsc_core_add_errors(module, state) < 0 || lsc_core_add_region(module, state) < 0 ||
-      lsc_core_add_call(module, state) < 0 || lsc_core_add_profiled(module, state) < 0 || lsc_core_add_report(module, state) < 0 ||
-      lsc_core_add_recorder(module, state) < 0 || lsc_core_add_arrays(module) < 0 || lsc_core_add_nest(module) < 0 ||
+      lsc_core_add_call(module, state) < 0 || lsc_core_add_profiled(module, state) < 0 ||
+      lsc_core_add_report(module, state) < 0 || lsc_core_add_recorder(module, state) < 0 ||
+      lsc_core_add_arrays(module) < 0 || lsc_core_add_nest(module) < 0 || lsc_core_add_tracking(module, state) < 0 ||
       PyModule_AddStringConstant(module, "__version__", lsc_version()) < 0) {
     return -1;
   }
@@ -43,7 +44,7 @@ static int core_traverse(PyObject *module, visitproc visit, void *arg) {
   Py_VISIT(state->collect_error);
   Py_VISIT(state->nesting_error);
   Py_VISIT(state->stats_dtype);
-  return 0;
+  return lsc_core_traverse_tracking(state, visit, arg);
 }
 
 static int core_clear(PyObject *module) {
@@ -60,11 +61,13 @@ static int core_clear(PyObject *module) {
   Py_CLEAR(state->collect_error);
   Py_CLEAR(state->nesting_error);
   Py_CLEAR(state->stats_dtype);
+  lsc_core_clear_tracking(state);
   return 0;
 }
 
 static void core_free(void *module) {
   core_clear((PyObject *)module);
+  lsc_core_free_tracking(lsc_core_state_of((PyObject *)module));
 }
 
 static PyModuleDef_Slot core_slots[] = {

@@ -64,6 +64,7 @@ void lsc_core_describe_thread(lsc_session session) {
   unsigned long ident = PyThread_get_thread_ident();
   PyObject *thread = thread_object(ident);
   if (thread) describe(session, thread, ident);
+  lsc_core_welcome_thread(thread);
   Py_XDECREF(thread);
   PyErr_Restore(type, value, traceback);
 }
