@@ -24,6 +24,8 @@ from typing import (
 import numpy as np
 import numpy.typing as npt
 
+from .concurrency import ConcurrencyTracker
+
 _F = TypeVar("_F", bound=Callable[..., Any])
 _Path = Union[str, bytes, "os.PathLike[str]", "os.PathLike[bytes]"]
 _Columns = Dict[str, npt.NDArray[Any]]
@@ -94,11 +96,13 @@ class Session:
     label: Optional[str]
     written: Optional[str]
     results: Optional[Results]
+    tracker: Optional[ConcurrencyTracker]
     def __init__(
         self,
         manager: ProfileManager,
         path: Optional[_Path] = None,
         track_threads: bool = True,
+        track_async: bool = False,
         label: Optional[str] = None,
         return_results: bool = False,
         verbose: bool = True,
@@ -130,6 +134,7 @@ class ProfileManager:
         cls,
         path: Optional[_Path] = None,
         track_threads: bool = True,
+        track_async: bool = False,
         label: Optional[str] = None,
         return_results: bool = False,
         verbose: bool = True,
@@ -145,6 +150,7 @@ class ProfileManager:
         cls,
         path: Optional[_Path] = None,
         track_threads: bool = True,
+        track_async: bool = False,
         label: Optional[str] = None,
         return_results: bool = False,
         verbose: bool = True,
@@ -391,6 +397,7 @@ def read_h5(path: _Path) -> Results: ...
 def session(
     path: Optional[_Path] = None,
     track_threads: bool = True,
+    track_async: bool = False,
     label: Optional[str] = None,
     return_results: bool = False,
     verbose: bool = True,
@@ -404,6 +411,7 @@ def session(
 def setup(
     path: Optional[_Path] = None,
     track_threads: bool = True,
+    track_async: bool = False,
     label: Optional[str] = None,
     return_results: bool = False,
     verbose: bool = True,

@@ -1,15 +1,18 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """One session: from its opening to its file."""
 import atexit
+import functools
 import math
 import os
 import platform
 import sys
 import threading  # noqa: F401  the recorder looks up the names of threads in it
 
-from . import _core, _results, _summary
+from . import _core, _results, _summary, concurrency
 
 DEFAULT_PATH = "profiling_data.h5"
+
+_open = []  # sessions of all managers, the last opened last
 
 
 class Session:
@@ -20,6 +23,7 @@ class Session:
         manager,
         path=None,
         track_threads=True,
+        track_async=False,
         label=None,
         return_results=False,
         verbose=True,
@@ -36,10 +40,12 @@ class Session:
         self.label = label
         self.written = None
         self.results = None
+        self.tracker = None
         self._manager = manager
         self._recorder = manager._recorder
         self._comm = _fortran_handle(comm)
-        self._track_threads = bool(track_threads)
+        self._track_async = bool(track_async)
+        self._track_threads = bool(track_threads) or self._track_async
         self._return_results = bool(return_results)
         self._verbose = bool(verbose)
         self._replace = bool(replace)
@@ -87,14 +93,16 @@ class Session:
         self._recorder.open(self.label, not self._track_threads)
         self._manager._current = self
         try:
+            self._track()
             if self._comm is not None or _core.mpi_is_active():
                 self._recorder.attach(_core.COMM_WORLD if self._comm is None else self._comm, self._timeout)
                 self._plan_exit()
         except BaseException:
             self._recorder.close()
+            self._stop_tracking()
             raise
-        # Now, and not at the import: the last registered runs first, before an earlier one that finalizes MPI.
-        atexit.register(self._manager.finalize)
+        _open.append(self)
+        _register_exit()
 
     def finish(self, path=None, return_results=None):
         """Collect what is new, close, and print the summary. Returns the path of the file with this rank's calls.
@@ -108,12 +116,22 @@ class Session:
             self.written, report, rank, size = saved
         finally:
             if not self._recorder.is_open():
-                atexit.unregister(self._manager.finalize)
+                self._stop_tracking()
+                _open[:] = [session for session in _open if session is not self]
         if self._verbose and rank == 0 and report is not None:
             _summary.show(report, self.label, size, self.written)
         if keep:
             self.results = _results.after_save(report, self.written, rank, size)
         return self.written
+
+    def _track(self):
+        if self._track_threads:
+            self.tracker = concurrency._for_session(self._recorder.handle, self._track_async)
+            self.tracker.install()
+
+    def _stop_tracking(self):
+        if self.tracker is not None:
+            self.tracker.uninstall()
 
     def _plan_exit(self):
         # Under mpi4py MPI may be finalized within the block, or after Python is gone.
@@ -142,6 +160,8 @@ class Session:
             print(f"lanescope: calls that ended after MPI_Finalize are in {written}", file=sys.stderr)
 
     def _save(self, path, replace, close, quiet=False, keep_events=False):
+        if self._track_async:
+            _core.refresh_names()
         return self._recorder.save(
             path,
             timeout=self._timeout,
@@ -177,3 +197,23 @@ def _fortran_handle(comm):
         return comm.py2f()
     except AttributeError:
         raise TypeError(f"comm must be a communicator of mpi4py, not {type(comm).__name__}") from None
+
+
+@functools.lru_cache(maxsize=None)
+def _register_exit():
+    # Now, and not at the import: the last registered runs first, before an earlier one that finalizes MPI.
+    atexit.register(_finish_all)
+
+
+def _finish_all():
+    """End every session that is open, the last opened first; the first error is raised when all had their turn."""
+    errors = []
+    while _open:
+        session = _open.pop()
+        try:
+            if session.is_open:
+                session.finish()
+        except Exception as error:
+            errors.append(error)
+    if errors:
+        raise errors[0]

@@ -87,7 +87,7 @@ def test_everyday_calls_of_scope_profiler(tmp_path, monkeypatch):
 def test_signatures_tell_what_can_be_given():
     for function in (lanescope.session, lanescope.setup, ProfileManager().session, ProfileManager.setup):
         names = list(inspect.signature(function).parameters)
-        assert names[:5] == ["path", "track_threads", "label", "return_results", "verbose"]
+        assert names[:6] == ["path", "track_threads", "track_async", "label", "return_results", "verbose"]
         with pytest.raises(TypeError):
             function(unknown=1)
     with pytest.raises(TypeError, match="file_path"):
