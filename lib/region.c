@@ -195,7 +195,29 @@ static lsc_status check_info(const lsc_region_info *info, size_t length) {
   return status;
 }
 
+/* 1 if the region has all that info could give it. */
+static int has_fields(const struct lsc_region_record *record, const lsc_region_info *info) {
+  return (info->source_line <= 0 || atomic_load_explicit(&record->source_line, memory_order_relaxed) > 0) &&
+         (!info->source_file || atomic_load_explicit(&record->source_file, memory_order_relaxed)) &&
+         (!info->source_text || atomic_load_explicit(&record->source_text, memory_order_relaxed)) &&
+         (!info->tags || atomic_load_explicit(&record->tags, memory_order_relaxed));
+}
+
+static lsc_status find_or_add(const lsc_region_info *info, size_t length, struct lsc_region_record **record) {
+  uint32_t hash = hash_of(info->name, length);
+  *record = find(info->name, length, hash);
+  if (*record && has_fields(*record, info)) return LSC_OK;
+  lsc_status status = LSC_OK;
+  pthread_mutex_lock(&lock);
+  *record = find(info->name, length, hash);
+  if (!*record) status = add(info->name, length, hash, record);
+  if (status == LSC_OK) status = set_fields(*record, info);
+  pthread_mutex_unlock(&lock);
+  return status;
+}
+
 lsc_status lsc_region_define(const lsc_region_info *info, lsc_region_id *region) {
+  if (region) *region = LSC_NO_REGION;
   if (!info || !region || !info->name)
     return lsc_fail(LSC_INVALID, "a region needs a name and a place for its handle; one is NULL");
   if (info->size != sizeof *info)
@@ -204,18 +226,14 @@ lsc_status lsc_region_define(const lsc_region_info *info, lsc_region_id *region)
   size_t length = info->name_length == (size_t)-1 ? strlen(info->name) : info->name_length;
   lsc_status status = check_info(info, length);
   if (status != LSC_OK) return status;
-  uint32_t hash = hash_of(info->name, length);
   struct lsc_region_record *record;
-  pthread_mutex_lock(&lock);
-  record = find(info->name, length, hash);
-  if (!record) status = add(info->name, length, hash, &record);
-  if (status == LSC_OK) status = set_fields(record, info);
-  pthread_mutex_unlock(&lock);
+  status = find_or_add(info, length, &record);
   if (status == LSC_OK) *region = record->id;
   return status;
 }
 
 lsc_status lsc_region(const char *name, lsc_region_id *region) {
+  if (region) *region = LSC_NO_REGION;
   if (!name || !region)
     return lsc_fail(LSC_INVALID, "lsc_region: a region needs a name and a place for its handle; one is NULL");
   size_t length = strlen(name);
