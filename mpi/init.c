@@ -118,13 +118,14 @@ struct job {
   lsc_save_options options;
 };
 
-/* The session that lsc_init opened, kept until give_back. Under the mutex. */
-static lsc_status take(struct job *job, const char *part) {
-  if (run.is_busy) return lsc_fail(LSC_BUSY, "the session is being written by another thread; wait for it");
-  job->session = run.session;
-  job->options = run.options;
-  job->path = part ? lsc_path_with(run.path, part) : strdup(run.path);
-  if (!job->path) return lsc_fail(LSC_NO_MEMORY, "no memory for a path beside %s", run.path);
+/* The session that lsc_init opened, kept until give_back. path: malloc'd, or NULL without memory. Under the mutex. */
+static lsc_status take(struct job *job, char *path) {
+  if (!path) return lsc_fail(LSC_NO_MEMORY, "no memory for a path beside %s", run.path);
+  if (run.is_busy) {
+    free(path);
+    return lsc_fail(LSC_BUSY, "the session is being written by another thread; wait for it");
+  }
+  *job = (struct job){run.session, path, run.options};
   run.is_busy = 1;
   return LSC_OK;
 }
@@ -159,8 +160,9 @@ static lsc_status save_late(const struct job *job) {
   return status;
 }
 
-static lsc_status finalize(const struct job *job) {
-  lsc_status at_exit = lsc_collected_at_exit(job->session, NULL, NULL, 0);
+/* is_elsewhere: the path is another one than that of MPI_Finalize. */
+static lsc_status finalize(const struct job *job, int is_elsewhere) {
+  lsc_status at_exit = is_elsewhere ? LSC_INACTIVE : lsc_collected_at_exit(job->session, NULL, NULL, 0);
   lsc_status status = at_exit == LSC_INACTIVE ? lsc_save(job->session, job->path, &job->options) : save_late(job);
   if (status != LSC_OK && status != LSC_APART) return status;
   lsc_status closed = close_run(job->session);
@@ -170,20 +172,21 @@ static lsc_status finalize(const struct job *job) {
   return status;
 }
 
-lsc_status lsc_finalize_as(lsc_api api) {
+lsc_status lsc_finalize_as(lsc_api api, const char *path) {
   struct job job = {.session = 0};
   lsc_status status = LSC_OK;
+  if (path && !path[0]) return lsc_fail(LSC_INVALID, "the path of the file is empty");
   pthread_mutex_lock(&mutex);
   if (lsc_session_is_open(run.session)) {
     if (api != run.opener) status = LSC_OK;
     else if (run.joined) run.joined--;
-    else status = take(&job, NULL);
+    else status = take(&job, path ? lsc_absolute_path(path) : strdup(run.path));
   } else if (!lsc_session_default()) {
     status = lsc_fail(LSC_INACTIVE, "no session is open: lsc_init was not called, or lsc_finalize was");
   }
   pthread_mutex_unlock(&mutex);
   if (status != LSC_OK || !job.session) return status;
-  status = finalize(&job);
+  status = finalize(&job, path != NULL);
   give_back(&job, 0);
   return status;
 }
@@ -194,7 +197,7 @@ lsc_status lsc_flush(void) {
   lsc_status status;
   pthread_mutex_lock(&mutex);
   snprintf(part, sizeof part, "%u", run.flushes + 1);
-  if (lsc_session_is_open(run.session)) status = take(&job, part);
+  if (lsc_session_is_open(run.session)) status = take(&job, lsc_path_with(run.path, part));
   else status = lsc_fail(LSC_INACTIVE, "%s", lsc_session_default()
                              ? "the default session was not opened by lsc_init: who opened it writes it"
                              : "no session is open: call lsc_init first");
@@ -209,4 +212,4 @@ lsc_status lsc_init(const char *path, const lsc_init_options *options) {
   return lsc_init_as(LSC_API_C, path, options);
 }
 
-lsc_status lsc_finalize(void) { return lsc_finalize_as(LSC_API_C); }
+lsc_status lsc_finalize(void) { return lsc_finalize_as(LSC_API_C, NULL); }

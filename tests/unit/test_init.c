@@ -108,7 +108,7 @@ START_TEST(who_joins_leaves_it_to_who_opened_it) {
   ck_assert_int_eq(lsc_init_as(LSC_API_FORTRAN, "fortran.h5", NULL), LSC_OK);
   ck_assert_uint_eq(lsc_session_default(), session);
   call(1);
-  for (int i = 0; i < 3; i++) ck_assert_int_eq(lsc_finalize_as(LSC_API_FORTRAN), LSC_OK);
+  for (int i = 0; i < 3; i++) ck_assert_int_eq(lsc_finalize_as(LSC_API_FORTRAN, NULL), LSC_OK);
   ck_assert_uint_eq(lsc_session_default(), session);
   ck_assert_int_eq(lsc_finalize(), LSC_OK);
   ck_assert_uint_eq(lsc_session_default(), session);
@@ -173,8 +173,13 @@ START_TEST(a_failed_finalize_loses_nothing) {
   call(2);
   ck_assert_int_eq(lsc_flush(), LSC_OK);
   check_calls("missing/run.1.h5", 2);
-  ck_assert_int_eq(lsc_finalize(), LSC_OK);
-  check_calls("missing/run.h5", 0);
+  ck_assert_int_eq(rename("missing", "gone"), 0);
+  call(1);
+  ck_assert_int_eq(lsc_finalize(), LSC_IO);
+  ck_assert_int_eq(lsc_finalize_as(LSC_API_C, ""), LSC_INVALID);
+  ck_assert_int_eq(lsc_finalize_as(LSC_API_C, "gone/last.h5"), LSC_OK);
+  check_calls("gone/last.h5", 1);
+  ck_assert_uint_eq(lsc_session_default(), 0);
   leave_folder();
 }
 END_TEST
