@@ -220,13 +220,12 @@ contains
     integer(c_int), intent(out), optional :: stat
     character(len=*), intent(inout), optional :: errmsg
     type(init_options) :: options
-    character(kind=c_char), allocatable, target :: label_text(:)
+    character(kind=c_char, len=:), allocatable, target :: label_text
     integer(c_int) :: status
-    integer :: i
     options%size = storage_size(options) / 8
     if (present(comm)) options%comm = c_loc(comm)
     if (present(label)) then
-      label_text = [(label(i:i), i = 1, len_trim(label)), c_null_char]
+      label_text = trim(label)//c_null_char
       options%label = c_loc(label_text)
     end if
     status = c_init_as(API_FORTRAN, trim(path)//c_null_char, options)

@@ -93,6 +93,7 @@ AC_DEFUN([LSC_FORTRAN], [
          [LSC_WANTED([gfortran])])
      ], [
        LSC_FORTRAN_WARNINGS
+       AC_OPENMP
        LSC_TRY_MPI_F08
        AS_IF([test "$lsc_mpi_f08" = yes], [lsc_fortran_text="$FC, mpi_f08 by $MPIFORT"],
          [lsc_fortran_text="$FC, communicators as integers: no mpi_f08 of this compiler"])])])
