@@ -299,8 +299,8 @@ contains
   end function
 
   ! The handle of the region of that name without the blanks at its end, the same as that of C and Python; to be kept in
-  ! an integer(c_int32_t). A blank name is LSC_BAD_NAME and gives LSC_NO_REGION, which is safe to use. file, line: of the
-  ! source; the first that gives them decides.
+  ! an integer(c_int32_t). A blank name is LSC_BAD_NAME and gives LSC_NO_REGION, which is safe to use. file, line: of
+  ! the source; the first that gives them decides.
   function lsc_region(name, file, line, stat, errmsg) result(id)
     character(len=*), intent(in) :: name
     character(len=*), intent(in), optional :: file

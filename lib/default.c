@@ -13,7 +13,7 @@ lsc_session lsc_session_default(void) {
 
 static lsc_status check(lsc_session session, lsc_session now) {
   if (session && !lsc_handle_is_open(session))
-    return lsc_fail(LSC_INACTIVE, "session %#llx is not open, so it cannot be the default", (unsigned long long)session);
+    return lsc_fail(LSC_INACTIVE, "session %#llx is not open: it cannot be the default", (unsigned long long)session);
   if (session && session != now && lsc_handle_is_open(now))
     return lsc_fail(LSC_LIMIT, "another session is the default of this process: close it first, or record into it");
   return LSC_OK;

@@ -203,11 +203,16 @@ static int has_fields(const struct lsc_region_record *record, const lsc_region_i
          (!info->tags || atomic_load_explicit(&record->tags, memory_order_relaxed));
 }
 
-static lsc_status find_or_add(const lsc_region_info *info, size_t length, struct lsc_region_record **record) {
+static struct lsc_region_record *find_whole(const lsc_region_info *info, size_t length) {
+  if (length > LSC_MAX_NAME) return NULL;
+  struct lsc_region_record *record = find(info->name, length, hash_of(info->name, length));
+  return record && has_fields(record, info) ? record : NULL;
+}
+
+static lsc_status add_or_fill(const lsc_region_info *info, size_t length, struct lsc_region_record **record) {
+  lsc_status status = check_info(info, length);
+  if (status != LSC_OK) return status;
   uint32_t hash = hash_of(info->name, length);
-  *record = find(info->name, length, hash);
-  if (*record && has_fields(*record, info)) return LSC_OK;
-  lsc_status status = LSC_OK;
   pthread_mutex_lock(&lock);
   *record = find(info->name, length, hash);
   if (!*record) status = add(info->name, length, hash, record);
@@ -224,10 +229,8 @@ lsc_status lsc_region_define(const lsc_region_info *info, lsc_region_id *region)
     return lsc_fail(LSC_INVALID, "lsc_region_info.size is %zu; this library knows %zu: set it to sizeof", info->size,
                     sizeof *info);
   size_t length = info->name_length == (size_t)-1 ? strlen(info->name) : info->name_length;
-  lsc_status status = check_info(info, length);
-  if (status != LSC_OK) return status;
-  struct lsc_region_record *record;
-  status = find_or_add(info, length, &record);
+  struct lsc_region_record *record = find_whole(info, length);
+  lsc_status status = record ? LSC_OK : add_or_fill(info, length, &record);
   if (status == LSC_OK) *region = record->id;
   return status;
 }

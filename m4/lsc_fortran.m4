@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 
-# LSC_SPLIT_FORTRAN(WORDS): what an MPI compiler wrapper says, into MPI_FCFLAGS and MPI_FCLIBS. Modules are found by -I alone.
+# LSC_SPLIT_FORTRAN(WORDS): what an MPI compiler wrapper says, into MPI_FCFLAGS and MPI_FCLIBS. -I is where modules are.
 AC_DEFUN([LSC_SPLIT_FORTRAN], [
   MPI_FCFLAGS= MPI_FCLIBS=
   for lsc_word in $1; do

@@ -55,10 +55,10 @@ typedef struct lsc_init_options {
 LSC_API lsc_status lsc_init(const char *path, const lsc_init_options *options);
 
 /*
- * Of who opened the default session by lsc_init: writes what it holds, as lsc_save does, and closes it; collective where
- * MPI runs. If MPI_Finalize has written it already, calls that ended since go into `<path without .h5>.late.h5`. Of who
- * joined it, or where it was opened by other means: LSC_OK, and nothing happens. Joining and leaving in one language are
- * counted, so that calls of lsc_init and lsc_finalize pair up as brackets do.
+ * Of who opened the default session by lsc_init: writes what it holds, as lsc_save does, and closes it; collective
+ * where MPI runs. If MPI_Finalize has written it already, calls that ended since go into
+ * `<path without .h5>.late.h5`. Of who joined it, or where it was opened by other means: LSC_OK, and nothing happens.
+ * Joining and leaving in one language are counted, so that calls of lsc_init and lsc_finalize pair up as brackets do.
  *
  * LSC_OK; LSC_APART: each rank that is there has written a file of its own, and the session is closed; LSC_INACTIVE: no
  * session is open, also the second time; LSC_BUSY: another thread does it; and those of lsc_save, after which the
@@ -68,14 +68,16 @@ LSC_API lsc_status lsc_finalize(void);
 
 /*
  * Writes the calls that were completed since the last flush, and those that are open now, into a file of their own,
- * `<path without .h5>.<n>.h5` with n from 1 on, and goes on recording; lsc_finalize writes the rest. Collective where MPI
- * runs. LSC_OK; LSC_APART; LSC_INACTIVE: no session is open, or lsc_init did not open it; LSC_BUSY; and those of
+ * `<path without .h5>.<n>.h5` with n from 1 on, and goes on recording; lsc_finalize writes the rest. Collective where
+ * MPI runs. LSC_OK; LSC_APART; LSC_INACTIVE: no session is open, or lsc_init did not open it; LSC_BUSY; and those of
  * lsc_save.
  */
 LSC_API lsc_status lsc_flush(void);
 
-/* For bindings: lsc_init and lsc_finalize of another language. lsc_finalize_as: path: of another file than the one given
- * at the opening, or NULL. LSC_INVALID: among others, no such API, or path is empty. */
+/*
+ * For bindings: lsc_init and lsc_finalize of another language. lsc_finalize_as: path: of another file than the one given
+ * at the opening, or NULL. LSC_INVALID: among others, no such API, or path is empty.
+ */
 LSC_API lsc_status lsc_init_as(lsc_api api, const char *path, const lsc_init_options *options);
 LSC_API lsc_status lsc_finalize_as(lsc_api api, const char *path);
 

@@ -97,7 +97,7 @@ static void run_threads(void) {
   for (int i = 1; i < THREADS; i++) pthread_join(thread[i], NULL);
 }
 
-/* From zero each sweep brings the error of this solution down by the factor cos(pi h), to that of the discretisation. */
+/* From zero each sweep brings the error of this solution down by the factor cos(pi h), to that of the grid. */
 static int is_right(const char *path) {
   double error = 0, discrete = pow(pi * grid.h, 2) / (2 * (1 - cos(pi * grid.h)));
   double bound = discrete - 1 + discrete * pow(cos(pi * grid.h), grid.sweeps) + 1e-12;

@@ -1,6 +1,6 @@
 ! SPDX-License-Identifier: BSD-3-Clause
-! Poisson's equation on the unit square by Jacobi's method, columns spread over ranks and each rank's over OpenMP threads.
-! Compared with the exact solution; recorded, every thread on its lane, into one file.
+! Poisson's equation on the unit square by Jacobi's method, columns spread over ranks and each rank's over OpenMP
+! threads. Compared with the exact solution; recorded, every thread on its lane, into one file.
 !   mpifort -fopenmp jacobi.f90 -o jacobi $(pkg-config --cflags --libs lanescopef)
 !   OMP_NUM_THREADS=2 mpirun -n 4 ./jacobi [POINTS a side] [SWEEPS] [FILE]
 ! On fewer cores than ranks times threads: OMP_WAIT_POLICY=passive, too.
@@ -49,7 +49,7 @@ program jacobi
   end do
   call lsc_end(solve)
 
-  ! From zero each sweep brings the error of this solution down by the factor cos(pi h), to that of the discretisation.
+  ! From zero each sweep brings the error of this solution down by the factor cos(pi h), to that of the grid.
   error = maxval(abs(u(1:n, first:last) - within(solution())))
   call MPI_Allreduce(MPI_IN_PLACE, error, 1, MPI_DOUBLE_PRECISION, MPI_MAX, MPI_COMM_WORLD)
   bound = discrete() - 1 + discrete()*cos(pi*h)**sweeps + 1e-12_wp

@@ -86,7 +86,7 @@ def solve(kernels, n, steps):
 
 
 def check_solution(error, n, steps):
-    """From zero each step brings the error down by the factor cos(pi h), to that of the discretisation."""
+    """From zero each step brings the error down by the factor cos(pi h), to that of the grid."""
     h = 1 / (n + 1)
     discrete = (math.pi * h) ** 2 / (2 * (1 - math.cos(math.pi * h)))
     bound = discrete - 1 + discrete * math.cos(math.pi * h) ** steps + 1e-12

@@ -22,7 +22,7 @@
 static lsc_region_id region;
 static _Atomic uint64_t sink;
 
-enum { EMPTY, COUNTER, CLOCK, EMPTY_CALL, NO_SESSION, COLD, WARM, LOOPS };
+enum { EMPTY, COUNTER, CLOCK, EMPTY_CALL, NO_SESSION, NO_SCOPE, COLD, WARM, SCOPE, LOOPS };
 
 static double per_pair(double begin, int pairs) { return (bench_now() - begin) * 1e9 / pairs; }
 
@@ -76,6 +76,18 @@ static double loop_no_session(void) {
   return per_pair(begin, PAIRS);
 }
 
+static void scopes(int pairs) {
+  for (int i = 0; i < pairs; i++) {
+    LSC_REGION("bench");
+  }
+}
+
+static double loop_no_scope(void) {
+  double begin = bench_now();
+  scopes(PAIRS);
+  return per_pair(begin, PAIRS);
+}
+
 static void record(lsc_session session, int pairs) {
   for (int i = 0; i < pairs; i++) {
     lsc_begin(session, region);
@@ -112,6 +124,16 @@ static double loop_cold(void) {
   return cost;
 }
 
+static double loop_scope(void) {
+  lsc_session session = open_session();
+  bench_require(lsc_session_set_default(session) == LSC_OK, "lsc_session_set_default");
+  double begin = bench_now();
+  scopes(PAIRS);
+  double cost = per_pair(begin, PAIRS);
+  lsc_session_close(session);
+  return cost;
+}
+
 /* Batches in a chunk of two MiB whose memory has been touched before. */
 static double loop_warm(void) {
   double batch[WARM_BATCHES];
@@ -127,8 +149,8 @@ static double loop_warm(void) {
 }
 
 static void measure_pairs(void) {
-  static double (*const loop[LOOPS])(void) = {loop_empty,      loop_counter, loop_clock, loop_empty_call,
-                                              loop_no_session, loop_cold,    loop_warm};
+  static double (*const loop[LOOPS])(void) = {loop_empty,    loop_counter, loop_clock, loop_empty_call, loop_no_session,
+                                              loop_no_scope, loop_cold,    loop_warm,  loop_scope};
   double value[LOOPS][REPETITIONS], median[LOOPS];
   for (int i = 0; i < REPETITIONS; i++)
     for (int k = 0; k < LOOPS; k++) value[k][i] = loop[k]();
@@ -142,6 +164,9 @@ static void measure_pairs(void) {
   bench_line("warm         / two clock_gettime", median[WARM], median[CLOCK], "", 1);
   bench_line("no session / two empty calls by the PLT", median[NO_SESSION], median[EMPTY_CALL], "2.00",
              median[NO_SESSION] <= 2 * median[EMPTY_CALL]);
+  bench_line("LSC_REGION without a session / the same", median[NO_SCOPE], median[EMPTY_CALL], "2.00",
+             median[NO_SCOPE] <= 2 * median[EMPTY_CALL]);
+  bench_line("LSC_REGION, fresh chunks / begin and end", median[SCOPE], median[COLD], "", 1);
 }
 
 static void *live(void *session) {

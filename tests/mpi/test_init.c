@@ -88,8 +88,8 @@ static int finalize_late(void) {
   if (!parent || !*parent) parent = "/tmp";
   MPI_Bcast(&number, 1, MPI_LONG, 0, MPI_COMM_WORLD);
   snprintf(early, sizeof early, "%s/lanescope-init-%ld.h5", parent, number);
-  snprintf(late, sizeof late, ranks > 1 ? "%s/lanescope-init-%ld.late.rank%d.h5" : "%s/lanescope-init-%ld.late.h5", parent,
-           number, rank);
+  snprintf(late, sizeof late, "%s/lanescope-init-%ld.late.h5", parent, number);
+  if (ranks > 1) snprintf(late, sizeof late, "%s/lanescope-init-%ld.late.rank%d.h5", parent, number, rank);
   CHECK_STATUS(lsc_init(early, NULL), LSC_OK);
   call(2);
   int failed = check_result();

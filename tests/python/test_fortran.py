@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Files of programs that are Fortran alone, opened with h5py: every call of every thread and rank, and their parents."""
+"""Files of programs that are Fortran alone, opened with h5py: every call of every thread and rank, and its parent."""
 import os
 import shutil
 import subprocess
