@@ -19,7 +19,7 @@ static struct {
   char *path;       /* absolute */
   lsc_save_options options;
 } run;
-/* Never held over what waits for other ranks. */
+/* Never held over what waits for other ranks, or takes a lock of lib: a fork takes those first. */
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 
 static void before_fork(void) { pthread_mutex_lock(&mutex); }
@@ -44,25 +44,16 @@ static lsc_status check(lsc_api api, const char *path, const lsc_init_options *o
   return LSC_OK;
 }
 
-/* A new default session. LSC_LIMIT: there is one by now. Under the mutex. */
-static lsc_status open_default(lsc_api api, const char *path, const lsc_init_options *options) {
-  lsc_session session;
-  lsc_session_options wanted = {.size = sizeof wanted, .label = options->label};
-  lsc_status status = lsc_session_open(&wanted, &session);
+/* The session is what lsc_init opened, if it can be the default. Under the mutex. */
+static lsc_status take_over(lsc_session session, lsc_api api, char *path, const lsc_init_options *options) {
+  lsc_status status = lsc_session_set_default(session);
   if (status != LSC_OK) return status;
-  char *whole = lsc_absolute_path(path);
-  status = whole ? lsc_session_set_default(session) : lsc_fail(LSC_NO_MEMORY, "no memory for the path %s", path);
-  if (status != LSC_OK) {
-    free(whole);
-    lsc_session_close(session);
-    return status;
-  }
   free(run.path);
   run.session = session;
   run.opener = api;
   run.joined = run.flushes = 0;
   run.is_busy = 0;
-  run.path = whole;
+  run.path = path;
   run.options = (lsc_save_options){.size = sizeof run.options,
                                    .timeout = options->timeout,
                                    .replace = options->replace,
@@ -70,19 +61,39 @@ static lsc_status open_default(lsc_api api, const char *path, const lsc_init_opt
   return LSC_OK;
 }
 
+/* A new default session. LSC_LIMIT: another one came first, or too many are open. */
+static lsc_status open_default(lsc_api api, const char *path, const lsc_init_options *options, lsc_session *session) {
+  lsc_session_options wanted = {.size = sizeof wanted, .label = options->label};
+  lsc_status status = lsc_session_open(&wanted, session);
+  if (status != LSC_OK) return status;
+  char *whole = lsc_absolute_path(path);
+  if (!whole) status = lsc_fail(LSC_NO_MEMORY, "no memory for the path %s", path);
+  pthread_mutex_lock(&mutex);
+  if (status == LSC_OK) status = take_over(*session, api, whole, options);
+  pthread_mutex_unlock(&mutex);
+  if (status == LSC_OK) return LSC_OK;
+  free(whole);
+  lsc_session_close(*session);
+  *session = 0;
+  return status;
+}
+
+static int join(lsc_api api) {
+  pthread_mutex_lock(&mutex);
+  lsc_session session = lsc_session_default();
+  if (session && session == run.session && api == run.opener) run.joined++;
+  pthread_mutex_unlock(&mutex);
+  return session != 0;
+}
+
 /* Joins the default session, or opens one. *opened: receives the new one, or 0. */
 static lsc_status join_or_open(lsc_api api, const char *path, const lsc_init_options *options, lsc_session *opened) {
   lsc_status status;
   *opened = 0;
-  pthread_mutex_lock(&mutex);
   do {
-    lsc_session now = lsc_session_default();
-    status = LSC_OK;
-    if (!now) status = open_default(api, path, options);
-    else if (now == run.session && api == run.opener) run.joined++;
-    if (!now && status == LSC_OK) *opened = run.session;
+    if (join(api)) return LSC_OK;
+    status = open_default(api, path, options, opened);
   } while (status == LSC_LIMIT && lsc_session_default());
-  pthread_mutex_unlock(&mutex);
   return status;
 }
 

@@ -234,6 +234,36 @@ START_TEST(threads_that_join_and_leave_at_once_leave_it_open) {
 }
 END_TEST
 
+static pthread_barrier_t barrier;
+
+static void *open_at_once(void *unused) {
+  (void)unused;
+  for (int i = 0; i < TIMES; i++) {
+    pthread_barrier_wait(&barrier);
+    unit_must(lsc_init("run.h5", NULL) == LSC_OK);
+    pthread_barrier_wait(&barrier);
+    call(1);
+    pthread_barrier_wait(&barrier);
+    unit_must(lsc_finalize() == LSC_OK);
+    pthread_barrier_wait(&barrier);
+    unit_must(lsc_session_default() == 0);
+  }
+  return NULL;
+}
+
+START_TEST(of_threads_that_open_at_once_all_but_one_join) {
+  pthread_t thread[JOINERS];
+  enter_folder();
+  pthread_barrier_init(&barrier, NULL, JOINERS);
+  for (int i = 0; i < JOINERS; i++) thread[i] = unit_start(open_at_once, NULL);
+  for (int i = 0; i < JOINERS; i++) pthread_join(thread[i], NULL);
+  pthread_barrier_destroy(&barrier);
+  check_calls("run.h5", JOINERS);
+  leave_folder();
+}
+END_TEST
+
 UNIT_MAIN("init", a_file_of_what_was_recorded_between, a_flush_writes_what_is_new, who_joins_leaves_it_to_who_opened_it,
           a_session_of_other_means_stays_its_openers, bad_arguments_open_nothing, a_failed_finalize_loses_nothing,
-          a_child_of_fork_may_open_its_own, threads_that_join_and_leave_at_once_leave_it_open)
+          a_child_of_fork_may_open_its_own, threads_that_join_and_leave_at_once_leave_it_open,
+          of_threads_that_open_at_once_all_but_one_join)
