@@ -8,6 +8,7 @@
 lsc_status lsc_fortran_region(const char *name, size_t name_length, const char *file, size_t file_length, int64_t line,
                               lsc_region_id *region) {
   char path[LSC_MAX_NAME + 1];
+  if (!region) return lsc_fail(LSC_INVALID, "lsc_fortran_region: region is NULL; pass where the handle goes");
   *region = LSC_NO_REGION;
   if (!name_length) return lsc_fail(LSC_BAD_NAME, "the name of a region is blank; give it one");
   if (file_length > LSC_MAX_NAME)

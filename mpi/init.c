@@ -35,8 +35,12 @@ __attribute__((constructor)) static void watch_forks(void) {
   pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
 }
 
-static lsc_status check(lsc_api api, const char *path, const lsc_init_options *options) {
-  if ((unsigned)api > LSC_API_FORTRAN_THREADS) return lsc_fail(LSC_INVALID, "no API has the number %d", (int)api);
+static lsc_status check_api(lsc_api api) {
+  if ((unsigned)api <= LSC_API_FORTRAN_THREADS) return LSC_OK;
+  return lsc_fail(LSC_INVALID, "no API has the number %d", (int)api);
+}
+
+static lsc_status check(const char *path, const lsc_init_options *options) {
   if (!path || !path[0]) return lsc_fail(LSC_INVALID, "the path of the file is %s", path ? "empty" : "NULL");
   if (options && options->size != sizeof *options)
     return lsc_fail(LSC_INVALID, "lsc_init_options has size %zu; set it to sizeof(lsc_init_options), here %zu",
@@ -113,7 +117,8 @@ static lsc_status close_run(lsc_session session) {
 lsc_status lsc_init_as(lsc_api api, const char *path, const lsc_init_options *options) {
   static const lsc_init_options usual = {.size = sizeof usual};
   lsc_session opened;
-  lsc_status status = check(api, path, options);
+  lsc_status status = check_api(api);
+  if (status == LSC_OK) status = check(path, options);
   if (!options) options = &usual;
   if (status == LSC_OK) status = join_or_open(api, path, options, &opened);
   if (status != LSC_OK || !opened) return status;
@@ -185,7 +190,8 @@ static lsc_status finalize(const struct job *job, int is_elsewhere) {
 
 lsc_status lsc_finalize_as(lsc_api api, const char *path) {
   struct job job = {.session = 0};
-  lsc_status status = LSC_OK;
+  lsc_status status = check_api(api);
+  if (status != LSC_OK) return status;
   if (path && !path[0]) return lsc_fail(LSC_INVALID, "the path of the file is empty");
   pthread_mutex_lock(&mutex);
   if (lsc_session_is_open(run.session)) {
