@@ -106,6 +106,21 @@ def test_null_communicator_opens_nothing(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
+def test_c_and_fortran_join_one_another(tmp_path):
+    subprocess.run([program("languages"), str(tmp_path)], check=True, timeout=TIMEOUT, cwd=tmp_path)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["by_c.h5", "by_fortran.h5"]
+    by_c, by_fortran = Run(tmp_path / "by_c.h5"), Run(tmp_path / "by_fortran.h5")
+    assert by_c.region_table["names"] == by_fortran.region_table["names"] == ["shared"]
+    assert by_fortran.count("shared") == 3
+    calls = by_c.calls("shared")
+    fortran = [call for call in calls if call["apis"] == 2]
+    c = [call for call in calls if call["apis"] == 1]
+    assert [call["thread_ids"] for call in fortran] == [-1] * 4 + [0] * 5
+    assert [call["parent_ids"] for call in fortran] == [-1] * 4 + [c[0]["call_ids"]] * 5
+    assert [call["thread_ids"] for call in c] == [0] * 3
+    assert [call["parent_ids"] for call in c] == [-1] * 3
+
+
 def test_life(tmp_path):
     subprocess.run([program("test_life"), str(tmp_path)], check=True, timeout=TIMEOUT)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["kept.h5", "life.1.h5", "life.h5", "open.h5"]
