@@ -5,8 +5,8 @@
 #include "bench.h"
 #include "lanescope_binding.h"
 
-#define PAIRS 10000000
-#define REPETITIONS 9
+#define PAIRS 2000000
+#define REPETITIONS 31
 
 void fortran_pairs(lsc_region_id region, int pairs);
 void fortran_named_pairs(int pairs);
@@ -39,6 +39,7 @@ static void run(int loop, int pairs) {
 static double measure(int loop) {
   int is_on = loop != OFF_IN_C && loop != OFF_IN_FORTRAN;
   session = 0;
+  if (is_on) bench_back_memory((size_t)PAIRS * 36);
   if (is_on) open_default(loop == IN_FORTRAN_THREADS);
   double begin = bench_now();
   run(loop, PAIRS);
@@ -53,14 +54,15 @@ static void *race(void *cost) {
   fortran_pairs(region, 20000);
   pthread_barrier_wait(&barrier);
   double begin = bench_now();
-  fortran_pairs(region, PAIRS / 10);
-  *(double *)cost = (bench_now() - begin) * 1e9 / (PAIRS / 10);
+  fortran_pairs(region, PAIRS);
+  *(double *)cost = (bench_now() - begin) * 1e9 / PAIRS;
   return NULL;
 }
 
 static double race_of(unsigned threads) {
   pthread_t thread[2];
   double cost[2], sum = 0;
+  bench_back_memory((size_t)threads * PAIRS * 40);
   open_default(0);
   pthread_barrier_init(&barrier, NULL, threads);
   for (unsigned i = 0; i < threads; i++)

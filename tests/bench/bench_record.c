@@ -6,7 +6,6 @@
 #include <malloc.h>
 #include <pthread.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include "bench.h"
@@ -101,21 +100,8 @@ static lsc_session open_session(void) {
   return session;
 }
 
-/*
- * On a virtual machine the host takes back memory that lies idle, and the next first touch then waits for the host:
- * tens of nanoseconds a row that no program can spare, and that come and go with the host's mood. So what a cold loop
- * is about to touch is touched and freed just before: its page faults are this kernel's, and the host's are not.
- */
-static void back_memory(size_t bytes) {
-  unsigned char *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  bench_require(memory != MAP_FAILED, "mmap");
-  madvise(memory, bytes, MADV_HUGEPAGE);
-  for (size_t i = 0; i < bytes; i += 4096) ((volatile unsigned char *)memory)[i] = 1;
-  munmap(memory, bytes);
-}
-
 static double loop_cold(void) {
-  back_memory((size_t)PAIRS * 36);
+  bench_back_memory((size_t)PAIRS * 36);
   lsc_session session = open_session();
   double begin = bench_now();
   record(session, PAIRS);
@@ -125,6 +111,7 @@ static double loop_cold(void) {
 }
 
 static double loop_scope(void) {
+  bench_back_memory((size_t)PAIRS * 36);
   lsc_session session = open_session();
   bench_require(lsc_session_set_default(session) == LSC_OK, "lsc_session_set_default");
   double begin = bench_now();
@@ -221,7 +208,7 @@ static double race_of(int threads) {
   pthread_t thread[2];
   pthread_barrier_t barrier;
   double cost = 0;
-  back_memory((size_t)threads * (PAIRS / 10) * 40);
+  bench_back_memory((size_t)threads * (PAIRS / 10) * 40);
   lsc_session session = open_session();
   pthread_barrier_init(&barrier, NULL, (unsigned)threads);
   for (int i = 0; i < threads; i++) {
