@@ -153,14 +153,23 @@ lsc_status lsc_leave(lsc_region_id region) {
   return end(lsc_default_session(lsc_default_now()), LSC_API_C, region);
 }
 
+/* Where the caller wants the status: nothing is to be done for the others after their call. */
+static __attribute__((noinline)) void begin_told(uint64_t word, lsc_region_id region, int *stat) {
+  *stat = (int)lsc_begin_as(lsc_default_session(word), lsc_default_fortran(word), region);
+}
+
+static __attribute__((noinline)) void end_told(uint64_t word, lsc_region_id region, int *stat) {
+  *stat = (int)lsc_end_as(lsc_default_session(word), lsc_default_fortran(word), region);
+}
+
 void lsc_fortran_begin(lsc_region_id region, int *stat) {
   uint64_t word = lsc_default_now();
-  lsc_status status = begin(lsc_default_session(word), lsc_default_fortran(word), region);
-  if (stat) *stat = (int)status;
+  if (LSC_UNLIKELY(stat)) begin_told(word, region, stat);
+  else (void)begin(lsc_default_session(word), lsc_default_fortran(word), region);
 }
 
 void lsc_fortran_end(lsc_region_id region, int *stat) {
   uint64_t word = lsc_default_now();
-  lsc_status status = end(lsc_default_session(word), lsc_default_fortran(word), region);
-  if (stat) *stat = (int)status;
+  if (LSC_UNLIKELY(stat)) end_told(word, region, stat);
+  else (void)end(lsc_default_session(word), lsc_default_fortran(word), region);
 }
