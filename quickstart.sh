@@ -10,7 +10,7 @@ packages="gcc g++ libc6-dev make autoconf automake libtool pkg-config libopenmpi
 mode=${1:-run}
 case $mode in
   run) ;;
-  # The library of examples/taylor_green, the compiler of the tests in Fortran, and what they run beside asyncio.
+  # The library of examples/taylor_green, the compiler of the Fortran module, and what they run beside asyncio.
   check) packages="$packages python3-mpi4py-fft gfortran python3-greenlet python3-gevent python3-uvloop" ;;
   *)
     echo "usage: $0 [check]" >&2

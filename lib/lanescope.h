@@ -7,8 +7,12 @@
  *   any time            lsc_region*, lsc_now_ns, lsc_strerror, lsc_message, lsc_lane_ids, lsc_version
  *   lsc_session_open    gives a handle; sessions are independent of one another, LSC_MAX_SESSIONS at once
  *   while it is open    lsc_begin, lsc_end, lsc_thread_*, lsc_task_*, lsc_scope_* from any thread, without a lock
- *                       lsc_collect, lsc_write, lsc_save (lanescope_file.h, lanescope_mpi.h), one at a time
+ *                       lsc_collect, lsc_write, lsc_save (lanescope_file.h, lanescope_mpi.h), lsc_region_stats,
+ *                       lsc_reset, one at a time
  *   lsc_session_close   the handle is dead from here on and is never given out again
+ *
+ * One session of the process can be its default: the one into which code records that was given no handle, in whatever
+ * language (lsc_enter, LSC_REGION, the Fortran module, regions in Python). lsc_init of lanescope_file.h opens it.
  *
  * Anything called at the wrong time returns a status and does no harm: a program whose session is not open runs
  * unprofiled. A child of fork() inherits no session: every handle of the parent is closed in it.
@@ -18,6 +22,7 @@
 #ifndef LANESCOPE_H
 #define LANESCOPE_H
 
+#include <lanescope_types.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -70,6 +75,8 @@ typedef uint64_t lsc_session;
 
 /* Handle of a region: one for each distinct name of the process, the same in every session. */
 typedef uint32_t lsc_region_id;
+/* No region: what a failed look-up leaves. A begin or end of it is a status and no harm. */
+#define LSC_NO_REGION ((lsc_region_id)-1)
 
 /* The text of a status, never NULL, static. */
 LSC_API const char *lsc_strerror(lsc_status status);
@@ -105,6 +112,15 @@ LSC_API lsc_status lsc_session_close(lsc_session session);
 /* 1 while the session is open in this process, else 0. */
 LSC_API int lsc_session_is_open(lsc_session session);
 
+/* The default session of the process, or 0 if none is open. A child of fork() has none. */
+LSC_API lsc_session lsc_session_default(void);
+
+/*
+ * Makes the session the default until it is closed; 0 takes the default back. LSC_OK (also again); LSC_INACTIVE: it is
+ * not open; LSC_LIMIT: another open session is the default, and stays it.
+ */
+LSC_API lsc_status lsc_session_set_default(lsc_session session);
+
 /*
  * Between a pause and the resume, calls that begin are not recorded, on any thread, and their ends are taken and
  * ignored, also after the resume; calls that began before the pause end as usual. A second pause or resume changes
@@ -116,7 +132,7 @@ LSC_API lsc_status lsc_session_resume(lsc_session session);
 /*
  * The handle of the region of that name, which is made if it is new: any UTF-8 text of at most LSC_MAX_NAME bytes.
  * Constant time, and without a lock for a name that is known. LSC_OK; LSC_INVALID: a NULL; LSC_BAD_NAME; LSC_NO_MEMORY;
- * LSC_LIMIT.
+ * LSC_LIMIT. On failure *region is LSC_NO_REGION.
  */
 LSC_API lsc_status lsc_region(const char *name, lsc_region_id *region);
 
@@ -131,7 +147,8 @@ typedef struct lsc_region_info {
   const char *tags;        /* a JSON list of strings, or NULL */
 } lsc_region_info;
 
-/* As lsc_region. Strings are copied. LSC_BAD_NAME: any of the texts. */
+/* As lsc_region, without a lock where the region has all that is given. Strings are copied. LSC_BAD_NAME: any of the
+ * texts. */
 LSC_API lsc_status lsc_region_define(const lsc_region_info *info, lsc_region_id *region);
 
 /*
@@ -146,6 +163,10 @@ LSC_API lsc_status lsc_begin(lsc_session session, lsc_region_id region);
  * LSC_OK; LSC_INACTIVE; LSC_NO_BEGIN; LSC_CROSSED: nothing was changed.
  */
 LSC_API lsc_status lsc_end(lsc_session session, lsc_region_id region);
+
+/* lsc_begin and lsc_end in the default session. The same statuses; LSC_INACTIVE: none is open. */
+LSC_API lsc_status lsc_enter(lsc_region_id region);
+LSC_API lsc_status lsc_leave(lsc_region_id region);
 
 /* Names one exact call. Plain value: copy it, hand it to any thread, keep it as long as you like. All zeros names no
  * call. */
@@ -211,6 +232,27 @@ LSC_API lsc_status lsc_thread_register(lsc_session session);
  */
 LSC_API lsc_status lsc_thread_describe(lsc_session session, const char *name, int64_t ident, int daemon);
 
+/* What a region has in a session: its completed calls since the last collect or reset. Times in nanoseconds. */
+typedef struct lsc_region_summary {
+  uint64_t calls;
+  int64_t exclusive_total; /* without the completed calls inside them */
+  lsc_stats stats;         /* zeros without a call; start_minimum and end_maximum on this process's clock */
+} lsc_region_summary;
+
+/*
+ * On all threads of this process. Takes time and memory in proportion to all that was recorded: for checks and
+ * progress, not for inner loops. LSC_OK; LSC_INACTIVE; LSC_INVALID: no such region, or summary is NULL; LSC_BUSY;
+ * LSC_NO_MEMORY; LSC_LIMIT.
+ */
+LSC_API lsc_status lsc_region_stats(lsc_session session, lsc_region_id region, lsc_region_summary *summary);
+
+/*
+ * Drops the calls that were completed since the last collect, on all threads of this process, and frees their memory:
+ * they come into no file. Open calls stay open. Costs as much as lsc_region_stats. LSC_OK; LSC_INACTIVE; LSC_BUSY;
+ * LSC_NO_MEMORY; LSC_LIMIT.
+ */
+LSC_API lsc_status lsc_reset(lsc_session session);
+
 /* CLOCK_MONOTONIC in nanoseconds: the clock of every time in a file. */
 LSC_API int64_t lsc_now_ns(void);
 
@@ -219,6 +261,62 @@ LSC_API int64_t lsc_now_ns(void);
  * n: length of the three arrays; task_ids may be NULL. LSC_OK; LSC_INVALID: a NULL with n > 0.
  */
 LSC_API lsc_status lsc_lane_ids(size_t n, const int64_t *thread_ids, const int64_t *task_ids, int64_t *lanes);
+
+/* A place in the source that enters a region. Static, one for each place; made by the macros below. */
+typedef struct lsc_site {
+  const char *name, *file; /* string literals; file: or NULL */
+  int64_t line;
+  uint32_t known; /* the library's: the region's handle + 1, 0 before it was looked up */
+} lsc_site;
+
+/* A call that a scope has to end; session 0: none. */
+typedef struct lsc_entered {
+  lsc_session session;
+  lsc_region_id region;
+} lsc_entered;
+
+/* Enters the region of the place in the default session. Without one it costs two loads. */
+LSC_API lsc_entered lsc_site_enter(lsc_site *site);
+
+/* lsc_enter and lsc_leave of the place's region; also the statuses of lsc_region. */
+LSC_API lsc_status lsc_site_begin(lsc_site *site);
+LSC_API lsc_status lsc_site_end(lsc_site *site);
+
+/* Ends it in the session in which it began, whichever is the default now. */
+static inline void lsc_site_leave(lsc_entered *entered) {
+  if (entered->session) (void)lsc_end(entered->session, entered->region);
+}
+
+/*
+ * Macros for the default session; names are string literals. Compiled with LSC_DISABLE defined, they are nothing.
+ *   LSC_REGION("solve");   from here to the end of the block, however it is left; where the compiler has __attribute__
+ *   LSC_BEGIN("solve");    the same by hand: the end belongs on the same thread, in the order of a stack
+ *   LSC_END("solve");
+ */
+#ifdef LSC_DISABLE
+#define LSC_REGION(name) ((void)0)
+#define LSC_BEGIN(name) ((void)0)
+#define LSC_END(name) ((void)0)
+#else
+#define LSC_JOIN_(a, b) a##b
+#define LSC_JOIN(a, b) LSC_JOIN_(a, b)
+#if defined(__GNUC__)
+#define LSC_REGION(name)                                                                                    \
+  static lsc_site LSC_JOIN(lsc_site_, __LINE__) = {name, __FILE__, __LINE__, 0};                            \
+  lsc_entered LSC_JOIN(lsc_entered_, __LINE__) __attribute__((cleanup(lsc_site_leave))) = lsc_site_enter(   \
+      &LSC_JOIN(lsc_site_, __LINE__))
+#endif
+#define LSC_BEGIN(name)                                       \
+  do {                                                        \
+    static lsc_site lsc_here = {name, __FILE__, __LINE__, 0}; \
+    (void)lsc_site_begin(&lsc_here);                          \
+  } while (0)
+#define LSC_END(name)                                \
+  do {                                               \
+    static lsc_site lsc_here = {name, NULL, 0, 0};   \
+    (void)lsc_site_end(&lsc_here);                   \
+  } while (0)
+#endif
 
 #ifdef __cplusplus
 }

@@ -115,6 +115,27 @@ LSC_API lsc_status lsc_thread_task(lsc_session session, uint32_t thread, int64_t
 typedef void (*lsc_first_use)(lsc_session session);
 LSC_API lsc_status lsc_on_first_use(lsc_api api, lsc_first_use hook);
 
+/*
+ * For the Fortran module. Calls go into the default session, as LSC_API_FORTRAN until lsc_fortran_lanes asks for
+ * LSC_API_FORTRAN_THREADS: what is open at that moment cannot be ended any more. LSC_OK; LSC_INACTIVE: no default
+ * session is open.
+ */
+LSC_API lsc_status lsc_fortran_lanes(int thread_lanes);
+
+/* As lsc_enter and lsc_leave. stat: receives the status, or NULL. */
+LSC_API void lsc_fortran_begin(lsc_region_id region, int *stat);
+LSC_API void lsc_fortran_end(lsc_region_id region, int *stat);
+
+/* The same by a name of so many bytes, which is looked up without a lock if it is known. Also LSC_BAD_NAME, among
+ * others: no bytes. */
+LSC_API void lsc_fortran_begin_name(const char *name, size_t length, int *stat);
+LSC_API void lsc_fortran_end_name(const char *name, size_t length, int *stat);
+
+/* lsc_region_define with lengths in bytes. file_length 0: no file; line: from 1, else unknown. LSC_BAD_NAME: among
+ * others, no bytes. */
+LSC_API lsc_status lsc_fortran_region(const char *name, size_t name_length, const char *file, size_t file_length,
+                                      int64_t line, lsc_region_id *region);
+
 #ifdef __cplusplus
 }
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "record.h"
 
+#include "default.h"
 #include "scope.h"
 
 /* Sets the stack aside until the end of a call that has no frame has come, so that no other call takes that end. */
@@ -142,4 +143,33 @@ lsc_status lsc_begin_marked(lsc_session session, lsc_api api, lsc_region_id regi
 lsc_status lsc_end_as(lsc_session session, lsc_api api, lsc_region_id region) {
   if (LSC_UNLIKELY((unsigned)api > LSC_API_FORTRAN_THREADS)) return LSC_INVALID;
   return end(session, api, region);
+}
+
+lsc_status lsc_enter(lsc_region_id region) {
+  return begin(lsc_default_session(lsc_default_now()), LSC_API_C, region);
+}
+
+lsc_status lsc_leave(lsc_region_id region) {
+  return end(lsc_default_session(lsc_default_now()), LSC_API_C, region);
+}
+
+/* Where the caller wants the status: nothing is to be done for the others after their call. */
+static __attribute__((noinline)) void begin_told(uint64_t word, lsc_region_id region, int *stat) {
+  *stat = (int)lsc_begin_as(lsc_default_session(word), lsc_default_fortran(word), region);
+}
+
+static __attribute__((noinline)) void end_told(uint64_t word, lsc_region_id region, int *stat) {
+  *stat = (int)lsc_end_as(lsc_default_session(word), lsc_default_fortran(word), region);
+}
+
+void lsc_fortran_begin(lsc_region_id region, int *stat) {
+  uint64_t word = lsc_default_now();
+  if (LSC_UNLIKELY(stat)) begin_told(word, region, stat);
+  else (void)begin(lsc_default_session(word), lsc_default_fortran(word), region);
+}
+
+void lsc_fortran_end(lsc_region_id region, int *stat) {
+  uint64_t word = lsc_default_now();
+  if (LSC_UNLIKELY(stat)) end_told(word, region, stat);
+  else (void)end(lsc_default_session(word), lsc_default_fortran(word), region);
 }

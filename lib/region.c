@@ -195,27 +195,48 @@ static lsc_status check_info(const lsc_region_info *info, size_t length) {
   return status;
 }
 
+/* 1 if the region has all that info could give it. */
+static int has_fields(const struct lsc_region_record *record, const lsc_region_info *info) {
+  return (info->source_line <= 0 || atomic_load_explicit(&record->source_line, memory_order_relaxed) > 0) &&
+         (!info->source_file || atomic_load_explicit(&record->source_file, memory_order_relaxed)) &&
+         (!info->source_text || atomic_load_explicit(&record->source_text, memory_order_relaxed)) &&
+         (!info->tags || atomic_load_explicit(&record->tags, memory_order_relaxed));
+}
+
+static struct lsc_region_record *find_whole(const lsc_region_info *info, size_t length) {
+  if (length > LSC_MAX_NAME) return NULL;
+  struct lsc_region_record *record = find(info->name, length, hash_of(info->name, length));
+  return record && has_fields(record, info) ? record : NULL;
+}
+
+static lsc_status add_or_fill(const lsc_region_info *info, size_t length, struct lsc_region_record **record) {
+  lsc_status status = check_info(info, length);
+  if (status != LSC_OK) return status;
+  uint32_t hash = hash_of(info->name, length);
+  pthread_mutex_lock(&lock);
+  *record = find(info->name, length, hash);
+  if (!*record) status = add(info->name, length, hash, record);
+  if (status == LSC_OK) status = set_fields(*record, info);
+  pthread_mutex_unlock(&lock);
+  return status;
+}
+
 lsc_status lsc_region_define(const lsc_region_info *info, lsc_region_id *region) {
+  if (region) *region = LSC_NO_REGION;
   if (!info || !region || !info->name)
     return lsc_fail(LSC_INVALID, "a region needs a name and a place for its handle; one is NULL");
   if (info->size != sizeof *info)
     return lsc_fail(LSC_INVALID, "lsc_region_info.size is %zu; this library knows %zu: set it to sizeof", info->size,
                     sizeof *info);
   size_t length = info->name_length == (size_t)-1 ? strlen(info->name) : info->name_length;
-  lsc_status status = check_info(info, length);
-  if (status != LSC_OK) return status;
-  uint32_t hash = hash_of(info->name, length);
-  struct lsc_region_record *record;
-  pthread_mutex_lock(&lock);
-  record = find(info->name, length, hash);
-  if (!record) status = add(info->name, length, hash, &record);
-  if (status == LSC_OK) status = set_fields(record, info);
-  pthread_mutex_unlock(&lock);
+  struct lsc_region_record *record = find_whole(info, length);
+  lsc_status status = record ? LSC_OK : add_or_fill(info, length, &record);
   if (status == LSC_OK) *region = record->id;
   return status;
 }
 
 lsc_status lsc_region(const char *name, lsc_region_id *region) {
+  if (region) *region = LSC_NO_REGION;
   if (!name || !region)
     return lsc_fail(LSC_INVALID, "lsc_region: a region needs a name and a place for its handle; one is NULL");
   size_t length = strlen(name);

@@ -14,7 +14,7 @@ lanescope $PACKAGE_VERSION
   MPI launcher      ${lsc_mpirun_text:-off: no MPI}
   parallel HDF5     $lsc_hdf5_text
   Python            $lsc_python_text
-  Fortran           off: not in this version
+  Fortran           $lsc_fortran_text
   unit tests        $lsc_check_text
   Python tests      $lsc_python_tests
   sanitizers        $lsc_sanitizers

@@ -11,12 +11,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "attach.h"
 #include "collect.h"
 #include "message.h"
-#include "text.h"
 
 enum state { PLANNED, RUNNING, DONE };
 
@@ -95,14 +93,6 @@ static struct plan *find_place(lsc_session session) {
   return place;
 }
 
-static char *absolute(const char *path) {
-  if (path[0] == '/') return strdup(path);
-  char *folder = getcwd(NULL, 0);
-  char *whole = folder ? lsc_text("%s/%s", folder, path) : NULL;
-  free(folder);
-  return whole;
-}
-
 /* 0 without memory. */
 static int copy_text(const char *text, const char **copy) { return !text || (*copy = strdup(text)) != NULL; }
 
@@ -114,7 +104,7 @@ static lsc_status make_plan(struct plan *plan, lsc_session session, const char *
   if (!path[0]) return lsc_fail(LSC_INVALID, "the path of the file is empty");
   plan->session = session;
   plan->order = lsc_attached_order(session);
-  plan->path = absolute(path);
+  plan->path = lsc_absolute_path(path);
   plan->options = (lsc_save_options){.size = sizeof given, .timeout = given.timeout, .quiet = given.quiet};
   if (plan->path && copy_text(given.python_version, &plan->options.python_version) &&
       copy_text(given.command_line, &plan->options.command_line)) {
@@ -249,7 +239,7 @@ lsc_status lsc_collected_at_exit(lsc_session session, lsc_report **report, char 
 }
 
 void lsc_at_exit_done(lsc_session session, const char *path) {
-  char *whole = absolute(path);
+  char *whole = lsc_absolute_path(path);
   pthread_mutex_lock(&mutex);
   struct plan *plan = find(session);
   if (plan && plan->state == PLANNED && whole && strcmp(whole, plan->path) == 0) clear(plan);

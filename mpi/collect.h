@@ -19,6 +19,12 @@ lsc_status lsc_collect_over(lsc_session session, struct lsc_coll *coll, void *co
 /* How long to wait for a rank, in ns: `seconds` if above 0, else LANESCOPE_TIMEOUT (seconds), else 600 s. */
 int64_t lsc_timeout_ns(double seconds);
 
+/* `<path without .h5>.<part>.h5`, malloc'd, or NULL without memory. */
+char *lsc_path_with(const char *path, const char *part);
+
+/* The path from the current folder of now, malloc'd, or NULL without memory. */
+char *lsc_absolute_path(const char *path);
+
 /* `<path without .h5>.rank<rank>.h5`, malloc'd, or NULL without memory. */
 char *lsc_rank_path(const char *path, int rank);
 

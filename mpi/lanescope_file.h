@@ -7,6 +7,7 @@
 #define LANESCOPE_FILE_H
 
 #include <lanescope.h>
+#include <lanescope_binding.h>
 #include <lanescope_types.h>
 
 #ifdef __cplusplus
@@ -29,6 +30,56 @@ typedef struct lsc_save_options {
   size_t written_size;        /* bytes in written; a longer path is cut */
   int keep_events;            /* 1: where this is the only rank, the report holds /events, too */
 } lsc_save_options;
+
+typedef struct lsc_init_options {
+  size_t size;       /* sizeof(lsc_init_options) */
+  const char *label; /* kept in the file, or NULL */
+  const int *comm;   /* Fortran handle (MPI_Comm_c2f) of the communicator whose ranks share the file; NULL:
+                        MPI_COMM_WORLD where MPI runs, else this process alone */
+  double timeout;    /* as in lsc_save_options, likewise the rest; also for attaching */
+  int replace;
+  int quiet;
+} lsc_init_options;
+
+/*
+ * Opens the default session of the process. Where MPI runs it is collective over the communicator, and the session is
+ * collected at the start of MPI_Finalize at the latest. path: of the file, from the current folder of now; options: may
+ * be NULL; both copied.
+ *
+ * If a default session is open already, opened by whatever language, this joins it: LSC_OK, not collective, and
+ * path and options are the opener's. Who opened it collects it, once.
+ *
+ * LSC_OK; LSC_INVALID: path is NULL or empty, or options->size is unknown; and the statuses of lsc_session_open,
+ * lsc_attach_fortran and lsc_collect_at_exit. After a failure no session is open.
+ */
+LSC_API lsc_status lsc_init(const char *path, const lsc_init_options *options);
+
+/*
+ * Of who opened the default session by lsc_init: writes what it holds, as lsc_save does, and closes it; collective
+ * where MPI runs. If MPI_Finalize has written it already, calls that ended since go into
+ * `<path without .h5>.late.h5`. Of who joined it, or where it was opened by other means: LSC_OK, and nothing happens.
+ * Joining and leaving in one language are counted, so that calls of lsc_init and lsc_finalize pair up as brackets do.
+ *
+ * LSC_OK; LSC_APART: each rank that is there has written a file of its own, and the session is closed; LSC_INACTIVE: no
+ * session is open, also the second time; LSC_BUSY: another thread does it; and those of lsc_save, after which the
+ * session is open and holds what it held: lsc_save writes it elsewhere.
+ */
+LSC_API lsc_status lsc_finalize(void);
+
+/*
+ * Writes the calls that were completed since the last flush, and those that are open now, into a file of their own,
+ * `<path without .h5>.<n>.h5` with n from 1 on, and goes on recording; lsc_finalize writes the rest. Collective where
+ * MPI runs. LSC_OK; LSC_APART; LSC_INACTIVE: no session is open, or lsc_init did not open it; LSC_BUSY; and those of
+ * lsc_save.
+ */
+LSC_API lsc_status lsc_flush(void);
+
+/*
+ * For bindings: lsc_init and lsc_finalize of another language. lsc_finalize_as: path: of another file than the one given
+ * at the opening, or NULL. LSC_INVALID: among others, no such API, or path is empty.
+ */
+LSC_API lsc_status lsc_init_as(lsc_api api, const char *path, const lsc_init_options *options);
+LSC_API lsc_status lsc_finalize_as(lsc_api api, const char *path);
 
 /*
  * Writes what the session recorded since it was last collected into the one file `path`, in this process alone. Starts

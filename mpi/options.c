@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "collect.h"
 #include "message.h"
@@ -20,10 +22,24 @@ int64_t lsc_timeout_ns(double seconds) {
   return (int64_t)(fmin(seconds, MOST_SECONDS) * 1e9);
 }
 
-char *lsc_rank_path(const char *path, int rank) {
+char *lsc_path_with(const char *path, const char *part) {
   size_t length = strlen(path);
   if (length > 3 && strcmp(path + length - 3, ".h5") == 0 && path[length - 4] != '/') length -= 3;
-  return lsc_text("%.*s.rank%d.h5", (int)length, path, rank);
+  return lsc_text("%.*s.%s.h5", (int)length, path, part);
+}
+
+char *lsc_rank_path(const char *path, int rank) {
+  char part[16];
+  snprintf(part, sizeof part, "rank%d", rank);
+  return lsc_path_with(path, part);
+}
+
+char *lsc_absolute_path(const char *path) {
+  if (path[0] == '/') return strdup(path);
+  char *folder = getcwd(NULL, 0);
+  char *whole = folder ? lsc_text("%s/%s", folder, path) : NULL;
+  free(folder);
+  return whole;
 }
 
 lsc_status lsc_options_take(const lsc_save_options *given, lsc_save_options *taken) {

@@ -31,6 +31,7 @@ static PyObject *recorder_open(PyObject *op, PyObject *args) {
   lsc_session session;
   lsc_status status = lsc_session_open(&options, &session);
   if (status == LSC_OK) self->session = session;
+  if (status == LSC_OK && self == self->state->recorder) lsc_session_set_default(session);
   return none_or_raise(self->state, status);
 }
 

@@ -6,7 +6,6 @@
 #include <malloc.h>
 #include <pthread.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include "bench.h"
@@ -22,7 +21,7 @@
 static lsc_region_id region;
 static _Atomic uint64_t sink;
 
-enum { EMPTY, COUNTER, CLOCK, EMPTY_CALL, NO_SESSION, COLD, WARM, LOOPS };
+enum { EMPTY, COUNTER, CLOCK, EMPTY_CALL, NO_SESSION, NO_SCOPE, COLD, WARM, SCOPE, LOOPS };
 
 static double per_pair(double begin, int pairs) { return (bench_now() - begin) * 1e9 / pairs; }
 
@@ -76,6 +75,18 @@ static double loop_no_session(void) {
   return per_pair(begin, PAIRS);
 }
 
+static void scopes(int pairs) {
+  for (int i = 0; i < pairs; i++) {
+    LSC_REGION("bench");
+  }
+}
+
+static double loop_no_scope(void) {
+  double begin = bench_now();
+  scopes(PAIRS);
+  return per_pair(begin, PAIRS);
+}
+
 static void record(lsc_session session, int pairs) {
   for (int i = 0; i < pairs; i++) {
     lsc_begin(session, region);
@@ -89,24 +100,22 @@ static lsc_session open_session(void) {
   return session;
 }
 
-/*
- * On a virtual machine the host takes back memory that lies idle, and the next first touch then waits for the host:
- * tens of nanoseconds a row that no program can spare, and that come and go with the host's mood. So what a cold loop
- * is about to touch is touched and freed just before: its page faults are this kernel's, and the host's are not.
- */
-static void back_memory(size_t bytes) {
-  unsigned char *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  bench_require(memory != MAP_FAILED, "mmap");
-  madvise(memory, bytes, MADV_HUGEPAGE);
-  for (size_t i = 0; i < bytes; i += 4096) ((volatile unsigned char *)memory)[i] = 1;
-  munmap(memory, bytes);
-}
-
 static double loop_cold(void) {
-  back_memory((size_t)PAIRS * 36);
+  bench_back_memory((size_t)PAIRS * 36);
   lsc_session session = open_session();
   double begin = bench_now();
   record(session, PAIRS);
+  double cost = per_pair(begin, PAIRS);
+  lsc_session_close(session);
+  return cost;
+}
+
+static double loop_scope(void) {
+  bench_back_memory((size_t)PAIRS * 36);
+  lsc_session session = open_session();
+  bench_require(lsc_session_set_default(session) == LSC_OK, "lsc_session_set_default");
+  double begin = bench_now();
+  scopes(PAIRS);
   double cost = per_pair(begin, PAIRS);
   lsc_session_close(session);
   return cost;
@@ -127,8 +136,8 @@ static double loop_warm(void) {
 }
 
 static void measure_pairs(void) {
-  static double (*const loop[LOOPS])(void) = {loop_empty,      loop_counter, loop_clock, loop_empty_call,
-                                              loop_no_session, loop_cold,    loop_warm};
+  static double (*const loop[LOOPS])(void) = {loop_empty,    loop_counter, loop_clock, loop_empty_call, loop_no_session,
+                                              loop_no_scope, loop_cold,    loop_warm,  loop_scope};
   double value[LOOPS][REPETITIONS], median[LOOPS];
   for (int i = 0; i < REPETITIONS; i++)
     for (int k = 0; k < LOOPS; k++) value[k][i] = loop[k]();
@@ -142,6 +151,9 @@ static void measure_pairs(void) {
   bench_line("warm         / two clock_gettime", median[WARM], median[CLOCK], "", 1);
   bench_line("no session / two empty calls by the PLT", median[NO_SESSION], median[EMPTY_CALL], "2.00",
              median[NO_SESSION] <= 2 * median[EMPTY_CALL]);
+  bench_line("LSC_REGION without a session / the same", median[NO_SCOPE], median[EMPTY_CALL], "2.00",
+             median[NO_SCOPE] <= 2 * median[EMPTY_CALL]);
+  bench_line("LSC_REGION, fresh chunks / begin and end", median[SCOPE], median[COLD], "", 1);
 }
 
 static void *live(void *session) {
@@ -196,7 +208,7 @@ static double race_of(int threads) {
   pthread_t thread[2];
   pthread_barrier_t barrier;
   double cost = 0;
-  back_memory((size_t)threads * (PAIRS / 10) * 40);
+  bench_back_memory((size_t)threads * (PAIRS / 10) * 40);
   lsc_session session = open_session();
   pthread_barrier_init(&barrier, NULL, (unsigned)threads);
   for (int i = 0; i < threads; i++) {

@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Libraries that a Python program calls find its session, and record into it on the same timeline."""
+import pytest
+
+pytest.importorskip("h5py")
+from runs import Run  # noqa: E402
+
+LIBRARY = """
+    import ctypes, os
+    import lanescope
+    lsc = ctypes.CDLL(os.path.join(os.environ["LANESCOPE_BUILD"], ".libs", "liblanescope.so"))
+    lsc.lsc_session_default.restype = ctypes.c_uint64
+    def region(name):
+        number = ctypes.c_uint32()
+        assert lsc.lsc_region(name.encode(), ctypes.byref(number)) == 0
+        return number.value
+"""
+
+
+def test_three_languages_one_region(run, tmp_path):
+    done = run(
+        LIBRARY
+        + """
+    shared = region("shared")
+    assert lsc.lsc_session_default() == 0
+    assert lsc.lsc_enter(shared) != 0
+    with lanescope.session("run.h5", verbose=False):
+        assert lsc.lsc_session_default() != 0
+        for _ in range(5):
+            with lanescope.region("shared"):
+                assert lsc.lsc_enter(shared) == 0
+                lsc.lsc_fortran_begin(shared, None)
+                lsc.lsc_fortran_end(shared, None)
+                assert lsc.lsc_leave(shared) == 0
+        assert lsc.lsc_fortran_lanes(1) == 0
+        with lanescope.region("shared"):
+            lsc.lsc_fortran_begin(shared, None)
+            lsc.lsc_fortran_end(shared, None)
+    assert lsc.lsc_session_default() == 0
+    assert lsc.lsc_enter(shared) != 0
+    """
+    )
+    assert done.returncode == 0, done.stderr
+    run = Run(tmp_path / "run.h5")
+    assert run.region_table["names"] == ["shared"]
+    calls = {call["call_ids"]: call for call in run.calls("shared")}
+    python, c, fortran = ([call for call in calls.values() if call["apis"] == api] for api in range(3))
+    assert [len(python), len(c), len(fortran)] == [6, 5, 6]
+    assert all(call["parent_ids"] == -1 for call in python)
+    assert all(calls[call["parent_ids"]]["apis"] == 0 for call in c)
+    assert [call["thread_ids"] for call in fortran] == [-1] * 5 + [0]
+    assert [call["parent_ids"] == -1 for call in fortran] == [True] * 5 + [False]
+    assert run.lane_table["kind"] == ["unknown", "thread"]
+    assert run.lane_table["name"][0] == "fortran"
+
+
+def test_who_joins_leaves_it_to_python(run, tmp_path):
+    done = run(
+        LIBRARY
+        + """
+    mpi = ctypes.CDLL(os.path.join(os.environ["LANESCOPE_BUILD"], ".libs", "liblanescope_mpi.so"))
+    with lanescope.session("run.h5", verbose=False):
+        assert mpi.lsc_init(b"other.h5", None) == 0
+        assert lsc.lsc_enter(region("joined")) == 0 and lsc.lsc_leave(region("joined")) == 0
+        assert mpi.lsc_flush() != 0
+        assert mpi.lsc_finalize() == 0 and mpi.lsc_finalize() == 0
+        assert lsc.lsc_enter(region("joined")) == 0 and lsc.lsc_leave(region("joined")) == 0
+    """
+    )
+    assert done.returncode == 0, done.stderr
+    assert Run(tmp_path / "run.h5").count("joined") == 2
+    assert not (tmp_path / "other.h5").exists()
+
+
+def test_a_fork_has_no_default(run):
+    done = run(
+        LIBRARY
+        + """
+    with lanescope.session("run.h5", verbose=False):
+        child = os.fork()
+        if not child:
+            os._exit(lsc.lsc_session_default() != 0 or lsc.lsc_enter(region("child")) == 0)
+        assert os.waitpid(child, 0)[1] == 0
+    """
+    )
+    assert done.returncode == 0, done.stderr
