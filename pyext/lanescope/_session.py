@@ -42,6 +42,7 @@ class Session:
         self.results = None
         self.tracker = None
         self._manager = manager
+        self._joined = False
         self._recorder = manager._recorder
         self._comm = _fortran_handle(comm)
         self._track_async = bool(track_async)
@@ -78,6 +79,8 @@ class Session:
         """Write what is new since the last collect into another file and go on recording. Collective under MPI."""
         if not self.is_open:
             raise _core.StateError("the session is not open")
+        if self._joined:
+            raise _core.StateError(f"C or Fortran opened this session and writes it, so nothing goes into {path}")
         return self._save(checked_path(path), self._replace if replace is None else bool(replace), close=False)[0]
 
     def open(self):
@@ -90,11 +93,11 @@ class Session:
             )
         if self._deactivated:
             return
-        self._recorder.open(self.label, not self._track_threads)
+        self._joined = self._recorder.open(self.label, not self._track_threads)
         self._manager._current = self
         try:
             self._track()
-            if self._comm is not None or _core.mpi_is_active():
+            if not self._joined and (self._comm is not None or _core.mpi_is_active()):
                 self._recorder.attach(_core.COMM_WORLD if self._comm is None else self._comm, self._timeout)
                 self._plan_exit()
         except BaseException:
@@ -107,8 +110,14 @@ class Session:
     def finish(self, path=None, return_results=None):
         """Collect what is new, close, and print the summary. Returns the path of the file with this rank's calls.
 
+        A session that was joined is left to whoever opened it, and the path is None.
+
         return_results: `results` is set; by default as the session was opened.
         """
+        if self._joined:
+            self._recorder.close()
+            self._leave()
+            return None
         keep = self._return_results if return_results is None else bool(return_results)
         try:
             saved = self._saved_at_exit() if path is None else None
@@ -116,13 +125,16 @@ class Session:
             self.written, report, rank, size = saved
         finally:
             if not self._recorder.is_open():
-                self._stop_tracking()
-                _open[:] = [session for session in _open if session is not self]
+                self._leave()
         if self._verbose and rank == 0 and report is not None:
             _summary.show(report, self.label, size, self.written)
         if keep:
             self.results = _results.after_save(report, self.written, rank, size)
         return self.written
+
+    def _leave(self):
+        self._stop_tracking()
+        _open[:] = [session for session in _open if session is not self]
 
     def _track(self):
         if self._track_threads:

@@ -32,7 +32,7 @@ static PyObject *call_enter(PyObject *op, PyObject *unused) {
     return PyErr_Format(PyExc_RuntimeError, "this call of region %R has begun; region.call() makes another one",
                         self->region->name);
   }
-  lsc_session session = self->region->recorder->session;
+  lsc_session session = lsc_core_session(self->region->recorder);
   if (session) lsc_scope_begin_as(session, LSC_API_PYTHON, self->region->id, &self->token);
   Py_INCREF(op);
   return op;

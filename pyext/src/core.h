@@ -52,9 +52,17 @@ typedef struct lsc_core_source {
 typedef struct lsc_core_recorder {
   PyObject_HEAD
   lsc_session session;
+  int joined; /* somebody else opened the session and will close it */
+  int is_default;
   lsc_core_state *state;
   PyObject *regions; /* dict: name -> Region; NULL once the recorder is being deleted */
 } lsc_core_recorder;
+
+/* The session to record into, or 0. The default recorder finds the one that C or Fortran opened. */
+static inline lsc_session lsc_core_session(const lsc_core_recorder *recorder) {
+  if (recorder->session || !recorder->is_default) return recorder->session;
+  return lsc_session_default();
+}
 
 /* Head of every Region, so that decorated functions reach the id. */
 typedef struct lsc_core_region {

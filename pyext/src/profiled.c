@@ -30,7 +30,7 @@ typedef struct {
 
 static PyObject *profiled_call(PyObject *op, PyObject *const *args, size_t nargsf, PyObject *kwnames) {
   const profiled *self = (profiled *)op;
-  lsc_session session = self->recorder->session;
+  lsc_session session = lsc_core_session(self->recorder);
   if (!session) return PyObject_Vectorcall(self->function, args, nargsf, kwnames);
   lsc_begin_as(session, LSC_API_PYTHON, self->id);
   PyObject *result = PyObject_Vectorcall(self->function, args, nargsf, kwnames);

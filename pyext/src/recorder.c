@@ -18,6 +18,14 @@ static PyObject *none_or_raise(lsc_core_state *state, lsc_status status) {
   Py_RETURN_NONE;
 }
 
+/* 1 if C or Fortran has opened a default session, which is this recorder's now, too. */
+static int join_default(lsc_core_recorder *self) {
+  lsc_session session = self->is_default ? lsc_session_default() : 0;
+  self->joined = session != 0;
+  if (session) self->session = session;
+  return self->joined;
+}
+
 static PyObject *recorder_open(PyObject *op, PyObject *args) {
   lsc_core_recorder *self = (lsc_core_recorder *)op;
   const char *label;
@@ -27,12 +35,14 @@ static PyObject *recorder_open(PyObject *op, PyObject *args) {
     PyErr_SetString(self->state->state_error, "a session is open already");
     return NULL;
   }
+  if (join_default(self)) Py_RETURN_TRUE;
   lsc_session_options options = {.size = sizeof options, .label = label, .no_lanes = no_lanes};
   lsc_session session;
   lsc_status status = lsc_session_open(&options, &session);
-  if (status == LSC_OK) self->session = session;
-  if (status == LSC_OK && self == self->state->recorder) lsc_session_set_default(session);
-  return none_or_raise(self->state, status);
+  if (status != LSC_OK) return lsc_core_raise(self->state, status);
+  self->session = session;
+  if (self->is_default) lsc_session_set_default(session);
+  Py_RETURN_FALSE;
 }
 
 static PyObject *recorder_pause(PyObject *op, PyObject *unused) {
@@ -75,6 +85,10 @@ static PyObject *recorder_collect_at_exit(PyObject *op, PyObject *args, PyObject
 
 /* Other threads record into it until it is closed, and into nothing afterwards. */
 static lsc_status close_session(lsc_core_recorder *self, lsc_session session) {
+  if (self->joined) {
+    self->session = 0;
+    return LSC_OK;
+  }
   PyThreadState *thread = PyEval_SaveThread();
   lsc_status status = lsc_session_close(session);
   if (status != LSC_BUSY) lsc_detach(session);
@@ -91,7 +105,10 @@ static PyObject *recorder_close(PyObject *op, PyObject *unused) {
 
 static PyObject *recorder_is_open(PyObject *op, PyObject *unused) {
   (void)unused;
-  return PyBool_FromLong(lsc_session_is_open(((lsc_core_recorder *)op)->session));
+  lsc_core_recorder *self = (lsc_core_recorder *)op;
+  int is_open = lsc_session_is_open(self->session);
+  if (!is_open) self->session = 0; /* closed by who opened it, or the parent's of a fork */
+  return PyBool_FromLong(is_open);
 }
 
 static PyObject *core_mpi_is_active(PyObject *module, PyObject *unused) {
@@ -182,7 +199,8 @@ static PyMethodDef recorder_methods[] = {
     {"region", recorder_region, METH_O,
      "region($self, name, /)\n--\n\n"
      "The region of that name: `with lanescope.region(\"solve\"):` records one call of it."},
-    {"open", recorder_open, METH_VARARGS, "open($self, label, no_lanes, /)\n--\n\nOpens a session."},
+    {"open", recorder_open, METH_VARARGS, "open($self, label, no_lanes, /)\n--\n\n"
+     "Opens a session, or joins the one that C or Fortran opened. Returns whether it joined."},
     {"pause", recorder_pause, METH_NOARGS, "pause($self)\n--\n\nCalls that begin from now on are not recorded."},
     {"resume", recorder_resume, METH_NOARGS, "resume($self)\n--\n\nThey are again."},
     {"attach", recorder_attach, METH_VARARGS,
@@ -274,6 +292,7 @@ int lsc_core_add_recorder(PyObject *module, lsc_core_state *state) {
   if (!state->recorder_type) return -1;
   state->recorder = (lsc_core_recorder *)PyObject_CallNoArgs((PyObject *)state->recorder_type);
   if (!state->recorder) return -1;
+  state->recorder->is_default = 1;
   Py_INCREF(state->recorder);
   if (PyModule_AddObject(module, "recorder", (PyObject *)state->recorder) < 0) {
     Py_DECREF(state->recorder);

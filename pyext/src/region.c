@@ -16,7 +16,7 @@
 static PyObject *region_enter(PyObject *op, PyObject *unused) {
   (void)unused;
   lsc_core_region *self = (lsc_core_region *)op;
-  lsc_session session = self->recorder->session;
+  lsc_session session = lsc_core_session(self->recorder);
   if (session) lsc_begin_marked(session, LSC_API_PYTHON, self->id, &self->last);
   Py_INCREF(op);
   return op;
@@ -31,7 +31,7 @@ static PyObject *region_exit(PyObject *op, PyObject *const *args, Py_ssize_t cou
   (void)args;
   (void)count;
   lsc_core_region *self = (lsc_core_region *)op;
-  lsc_session session = self->recorder->session;
+  lsc_session session = lsc_core_session(self->recorder);
   if (session) {
     lsc_status status = lsc_end_as(session, LSC_API_PYTHON, self->id);
     if (status != LSC_OK) end_elsewhere(self, status);

@@ -84,3 +84,92 @@ def test_a_fork_has_no_default(run):
     """
     )
     assert done.returncode == 0, done.stderr
+
+
+IN_C = LIBRARY + """
+    files = ctypes.CDLL(os.path.join(os.environ["LANESCOPE_BUILD"], ".libs", "liblanescope_mpi.so"))
+    def opened(path):
+        assert files.lsc_init_as(1, path.encode(), None) == 0
+    def written():
+        assert files.lsc_finalize_as(1, None) == 0
+    python = lanescope.region("python")
+    decorated = lanescope.profile("decorated")(lambda: None)
+"""
+
+
+def test_python_records_into_the_session_that_c_opened(run, tmp_path):
+    done = run(
+        IN_C
+        + """
+    with python:
+        pass
+    for number in range(2):
+        opened(f"{number}.h5")
+        with python:
+            assert lsc.lsc_enter(region("c")) == 0 and lsc.lsc_leave(region("c")) == 0
+            with python.call():
+                decorated()
+        written()
+        with python:
+            decorated()
+    """
+    )
+    assert done.returncode == 0, done.stderr
+    for number in range(2):
+        run = Run(tmp_path / f"{number}.h5")
+        assert [run.count(name) for name in ("python", "c", "decorated")] == [2, 1, 1]
+        assert sorted(run.events["apis"].tolist()) == [0, 0, 0, 1]
+
+
+def test_a_session_of_python_joins_the_one_that_c_opened(run, tmp_path):
+    done = run(
+        IN_C
+        + """
+    import asyncio, pytest
+    async def main():
+        with python:
+            await asyncio.sleep(0.001)
+    opened("c.h5")
+    with lanescope.session("python.h5", track_async=True) as session:
+        assert session.is_open and session.tracker is not None
+        asyncio.run(main())
+        with pytest.raises(lanescope.StateError, match="C or Fortran"):
+            session.collect("other.h5")
+    assert not session.is_open and session.written is None
+    with python:
+        pass
+    lanescope.setup("python.h5")
+    assert lanescope.finalize() is None
+    with lanescope.session("python.h5") as session:
+        decorated()
+        written()
+        assert not session.is_open
+    with lanescope.session("after.h5", verbose=False):
+        decorated()
+    """
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    run = Run(tmp_path / "c.h5")
+    assert (run.count("python"), run.count("decorated")) == (2, 1)
+    assert run.calls("python")[0]["await_ns"] >= 1_000_000
+    assert Run(tmp_path / "after.h5").count("decorated") == 1
+    assert not (tmp_path / "python.h5").exists() and not (tmp_path / "other.h5").exists()
+
+
+def test_managers_do_not_join(run, tmp_path):
+    done = run(
+        IN_C
+        + """
+    manager = lanescope.ProfileManager()
+    opened("c.h5")
+    with manager.region("mine"):
+        pass
+    with manager.session("mine.h5", verbose=False):
+        with manager.region("mine"), python:
+            pass
+    written()
+    """
+    )
+    assert done.returncode == 0, done.stderr
+    assert Run(tmp_path / "mine.h5").region_table["names"] == ["mine"]
+    assert Run(tmp_path / "c.h5").region_table["names"] == ["python"]
