@@ -448,6 +448,18 @@ static void try_report_column(void) {
   lsc_report_free(report);
 }
 
+static void try_report_column_name(void) {
+  lsc_report *report = NULL;
+  lsc_save_options options = {.size = sizeof options, .replace = 1, .report = &report};
+  GIVES(lsc_write(session, path_of("report.h5"), &options), LSC_OK);
+  EXPECT(!lsc_report_column_name(NULL, "rank_table", 0), "a column of no report");
+  EXPECT(!lsc_report_column_name(report, NULL, 0), "a column without a table");
+  EXPECT(!lsc_report_column_name(report, "no_table", 0), "a column of no table");
+  EXPECT(lsc_report_column_name(report, "rank_table", 0), "no first column");
+  EXPECT(!lsc_report_column_name(report, "rank_table", SIZE_MAX), "a column behind the last");
+  lsc_report_free(report);
+}
+
 static void try_report_free(void) { lsc_report_free(NULL); }
 
 #define ROW(name) {"lsc_" #name, try_##name}
@@ -464,7 +476,7 @@ static const struct {
     ROW(task_finish),     ROW(thread_register),   ROW(thread_describe), ROW(lane_ids),       ROW(write),
     ROW(save),            ROW(collect),           ROW(attach),          ROW(attach_fortran), ROW(collect_at_exit),
     ROW(uncollected),     ROW(collected_at_exit), ROW(mpi_is_active),   ROW(rank_of),        ROW(detach),
-    ROW(report_column),   ROW(report_free),
+    ROW(report_column),   ROW(report_free),       ROW(report_column_name),
 };
 #define ROWS (sizeof table / sizeof table[0])
 
