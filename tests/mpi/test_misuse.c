@@ -303,6 +303,91 @@ static void try_task_finish(void) {
   GIVES(lsc_task_finish(task), LSC_OK);
 }
 
+static void try_task_open_at(void) {
+  lsc_task task;
+  struct lsc_task_record *place;
+  GIVES_FOR_DEAD(lsc_task_open_at(no, "fiber", "f", "run", &task, &place), LSC_INACTIVE);
+  GIVES(lsc_task_open_at(session, "fiber", "f", "run", &task, NULL), LSC_INVALID);
+  GIVES(lsc_task_open_at(session, "fiber", "f", "run", NULL, &place), LSC_INVALID);
+  GIVES(lsc_task_open_at(session, "fiber", bad_text, "run", &task, &place), LSC_BAD_NAME);
+  EXPECT(!place && task.number == 0, "a task in spite of the failure");
+}
+
+static void try_task_switch_at(void) {
+  lsc_task task;
+  struct lsc_task_record *place;
+  GIVES(lsc_task_open_at(session, "fiber", "f", "run", &task, &place), LSC_OK);
+  GIVES_FOR_DEAD(lsc_task_switch_at(no, LSC_API_C, NULL, place), LSC_INACTIVE);
+  GIVES(lsc_task_switch_at(session, LSC_API_C, NULL, NULL), LSC_OK);
+  GIVES(lsc_task_switch_at(session, LSC_API_C, place, NULL), LSC_TASK_STATE);
+  GIVES(lsc_task_switch_at(session, LSC_API_C, NULL, place), LSC_OK);
+  GIVES(lsc_task_switch_at(session, LSC_API_C, NULL, place), LSC_TASK_STATE);
+  GIVES(lsc_task_switch_at(session, LSC_API_C, place, NULL), LSC_OK);
+}
+
+static void try_task_rename(void) {
+  lsc_task task = new_task();
+  GIVES_FOR_DEAD(lsc_task_rename((lsc_task){no, 1}, "g", NULL), LSC_INACTIVE);
+  GIVES(lsc_task_rename((lsc_task){session, 99999}, "g", NULL), LSC_INVALID);
+  GIVES(lsc_task_rename(task, bad_text, NULL), LSC_BAD_NAME);
+  GIVES(lsc_task_rename(task, "g", bad_text), LSC_BAD_NAME);
+  GIVES(lsc_task_rename(task, NULL, NULL), LSC_OK);
+}
+
+static void try_task_step(void) {
+  int64_t started, ended;
+  GIVES_FOR_DEAD(lsc_task_step(no, 0, &started, &ended), LSC_INACTIVE);
+  GIVES(lsc_task_step(session, 99999, &started, &ended), LSC_INVALID);
+}
+
+static void try_lanes_read(void) {
+  lsc_lanes *lanes = NULL;
+  GIVES_FOR_DEAD(lsc_lanes_read(no, NULL, 0, &lanes), LSC_INACTIVE);
+  EXPECT(!lanes, "lanes of a session that is not open");
+  GIVES(lsc_lanes_read(session, NULL, 0, NULL), LSC_INVALID);
+}
+
+static void try_lanes_column(void) {
+  lsc_lanes *lanes = NULL;
+  lsc_column_view view;
+  GIVES(lsc_lanes_read(session, NULL, 0, &lanes), LSC_OK);
+  GIVES(lsc_lanes_column(NULL, "task_table", "names", &view), LSC_INVALID);
+  GIVES(lsc_lanes_column(lanes, NULL, "names", &view), LSC_INVALID);
+  GIVES(lsc_lanes_column(lanes, "task_table", NULL, &view), LSC_INVALID);
+  GIVES(lsc_lanes_column(lanes, "task_table", "names", NULL), LSC_INVALID);
+  GIVES(lsc_lanes_column(lanes, "no_table", "names", &view), LSC_INVALID);
+  GIVES(lsc_lanes_column(lanes, "task_table", "no_column", &view), LSC_INVALID);
+  lsc_lanes_free(lanes);
+}
+
+static void try_lanes_count(void) {
+  uint32_t threads, tasks;
+  GIVES_FOR_DEAD(lsc_lanes_count(no, &threads, &tasks), LSC_INACTIVE);
+}
+
+static void try_lanes_free(void) { lsc_lanes_free(NULL); }
+
+static void try_thread_task(void) {
+  int64_t task;
+  GIVES_FOR_DEAD(lsc_thread_task(no, 0, &task), LSC_INACTIVE);
+  GIVES(lsc_thread_task(session, 99999, &task), LSC_INVALID);
+}
+
+static void *over_there(void *unused) {
+  lsc_thread_over();
+  GIVES(lsc_thread_register(session), LSC_OK);
+  lsc_thread_over();
+  lsc_thread_over();
+  return unused;
+}
+
+static void try_thread_over(void) { on_thread(over_there, NULL); }
+
+static void try_thread_register_as(void) {
+  int64_t index;
+  GIVES_FOR_DEAD(lsc_thread_register_as(no, LSC_API_PYTHON, &index), LSC_INACTIVE);
+}
+
 static void try_thread_register(void) {
   GIVES_FOR_DEAD(lsc_thread_register(no), LSC_INACTIVE);
   GIVES(lsc_thread_register(session), LSC_OK);
@@ -453,9 +538,10 @@ static void try_report_column_name(void) {
   lsc_save_options options = {.size = sizeof options, .replace = 1, .report = &report};
   GIVES(lsc_write(session, path_of("report.h5"), &options), LSC_OK);
   EXPECT(!lsc_report_column_name(NULL, "rank_table", 0), "a column of no report");
-  EXPECT(!lsc_report_column_name(report, NULL, 0), "a column of no table");
-  EXPECT(!lsc_report_column_name(report, "no_table", 0), "a column of a table that is not there");
-  EXPECT(!lsc_report_column_name(report, "rank_table", 1000), "a column behind the last");
+  EXPECT(!lsc_report_column_name(report, NULL, 0), "a column without a table");
+  EXPECT(!lsc_report_column_name(report, "no_table", 0), "a column of no table");
+  EXPECT(lsc_report_column_name(report, "rank_table", 0), "no first column");
+  EXPECT(!lsc_report_column_name(report, "rank_table", SIZE_MAX), "a column behind the last");
   lsc_report_free(report);
 }
 
@@ -616,6 +702,9 @@ static const struct {
     ROW(site_begin),      ROW(site_end),          ROW(region_stats),    ROW(reset),          ROW(fortran_lanes),
     ROW(fortran_begin),   ROW(fortran_end),       ROW(fortran_begin_name), ROW(fortran_end_name), ROW(fortran_region),
     ROW(init),            ROW(init_as),           ROW(finalize),        ROW(finalize_as),    ROW(flush),
+    ROW(task_open_at),    ROW(task_switch_at),    ROW(task_rename),     ROW(task_step),      ROW(lanes_read),
+    ROW(lanes_column),    ROW(lanes_count),       ROW(lanes_free),      ROW(thread_task),    ROW(thread_over),
+    ROW(thread_register_as),
 };
 #define ROWS (sizeof table / sizeof table[0])
 

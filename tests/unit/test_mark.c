@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Calls that are ended by mark: from other threads, out of order, late, and beside commits. */
+#include <sched.h>
+
 #include "lanescope_binding.h"
 #include "session.h"
 #include "snapshot.h"
@@ -177,6 +179,7 @@ static void *begin_and_go_on(void *unused) {
     pthread_mutex_unlock(&binding);
     unit_must(lsc_begin(s, B) == LSC_OK);
     unit_must(lsc_end(s, B) == LSC_OK);
+    sched_yield();
   }
   return unused;
 }
@@ -190,6 +193,7 @@ static void *end_elsewhere(void *unused) {
       done++;
     }
     pthread_mutex_unlock(&binding);
+    sched_yield();
   }
   __atomic_store_n(&finished, 1, __ATOMIC_RELEASE);
   return unused;
