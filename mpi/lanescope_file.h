@@ -75,8 +75,8 @@ LSC_API lsc_status lsc_finalize(void);
 LSC_API lsc_status lsc_flush(void);
 
 /*
- * For bindings: lsc_init and lsc_finalize of another language. lsc_finalize_as: path: of another file than the one given
- * at the opening, or NULL. LSC_INVALID: among others, no such API, or path is empty.
+ * For bindings: lsc_init and lsc_finalize of another language. lsc_finalize_as: path: of another file than the one
+ * given at the opening, or NULL. LSC_INVALID: among others, no such API, or path is empty.
  */
 LSC_API lsc_status lsc_init_as(lsc_api api, const char *path, const lsc_init_options *options);
 LSC_API lsc_status lsc_finalize_as(lsc_api api, const char *path);
