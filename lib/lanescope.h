@@ -301,10 +301,10 @@ static inline void lsc_site_leave(lsc_entered *entered) {
 #define LSC_JOIN_(a, b) a##b
 #define LSC_JOIN(a, b) LSC_JOIN_(a, b)
 #if defined(__GNUC__)
-#define LSC_REGION(name)                                                                                    \
-  static lsc_site LSC_JOIN(lsc_site_, __LINE__) = {name, __FILE__, __LINE__, 0};                            \
-  lsc_entered LSC_JOIN(lsc_entered_, __LINE__) __attribute__((cleanup(lsc_site_leave))) = lsc_site_enter(   \
-      &LSC_JOIN(lsc_site_, __LINE__))
+#define LSC_REGION(name)                                                                          \
+  static lsc_site LSC_JOIN(lsc_site_, __LINE__) = {name, __FILE__, __LINE__, 0};                  \
+  lsc_entered LSC_JOIN(lsc_entered_, __LINE__) __attribute__((cleanup(lsc_site_leave), unused)) = \
+      lsc_site_enter(&LSC_JOIN(lsc_site_, __LINE__))
 #endif
 #define LSC_BEGIN(name)                                       \
   do {                                                        \
