@@ -59,7 +59,7 @@ LSC_API lsc_status lsc_task_open_at(lsc_session session, const char *kind, const
 /*
  * lsc_task_leave of `from` and then lsc_task_enter of `to` at one moment, on the lanes of an API; either may be NULL.
  * Steps that are nested in the step of `from` are left with it, and go on when it is entered again. The statuses of
- * both but LSC_CROSSED; if the leave fails, nothing is entered.
+ * both but LSC_CROSSED; LSC_INVALID: no such API; if the leave fails, nothing is entered.
  */
 LSC_API lsc_status lsc_task_switch_at(lsc_session session, lsc_api api, struct lsc_task_record *from,
                                       struct lsc_task_record *to);

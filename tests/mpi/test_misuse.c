@@ -318,6 +318,7 @@ static void try_task_switch_at(void) {
   struct lsc_task_record *place;
   GIVES(lsc_task_open_at(session, "fiber", "f", "run", &task, &place), LSC_OK);
   GIVES_FOR_DEAD(lsc_task_switch_at(no, LSC_API_C, NULL, place), LSC_INACTIVE);
+  GIVES(lsc_task_switch_at(session, (lsc_api)4, NULL, place), LSC_INVALID);
   GIVES(lsc_task_switch_at(session, LSC_API_C, NULL, NULL), LSC_OK);
   GIVES(lsc_task_switch_at(session, LSC_API_C, place, NULL), LSC_TASK_STATE);
   GIVES(lsc_task_switch_at(session, LSC_API_C, NULL, place), LSC_OK);
