@@ -182,9 +182,9 @@ lsc_status lsc_task_finish(lsc_task task) { return with_task(task, NULL, finish)
 lsc_status lsc_task_switch_at(lsc_session session, lsc_api api, struct lsc_task_record *from,
                               struct lsc_task_record *to) {
   if (!lsc_handle_is_open(session)) return LSC_INACTIVE;
+  if (LSC_UNLIKELY((unsigned)api > LSC_API_FORTRAN_THREADS)) return LSC_INVALID;
   struct lsc_track *track = lsc_thread_track(lsc_self, session | (uint64_t)api);
   if (LSC_UNLIKELY(!track)) {
-    if ((unsigned)api > LSC_API_FORTRAN_THREADS) return LSC_INVALID;
     if (!to) return LSC_TASK_STATE;
     lsc_status registered = lsc_thread_enter(session, api, &track);
     if (registered != LSC_OK) return registered;
