@@ -5,15 +5,19 @@ The floor of `with region:` is a `with` over a C object whose methods do nothing
 call is the bare call of an empty function. The cost of an empty loop is subtracted from both. Fresh memory: the first
 session of the process, whose calls pay for their page faults. Warm: the second.
 """
+import asyncio
+import cProfile
+import mmap
 import statistics
 import time
 
 import lanescope
 import noop
-from lanescope import _core
+from lanescope import _core, concurrency
 
-REPETITIONS = 21
-CALLS = 65_536
+REPETITIONS = 501
+CALLS = 4_096  # a turn shorter than a slice of the scheduler: others on the machine spoil some turns, not the median
+ROWS = 5 * REPETITIONS * CALLS  # more than the recorded loops of one session make
 
 region = lanescope.region("bench")
 nothing = noop.Noop()
@@ -64,6 +68,13 @@ def loop_decorated(count):
         function()
 
 
+def loop_cprofile(count):
+    with cProfile.Profile():
+        function = empty
+        for _ in range(count):
+            function()
+
+
 def nanoseconds(loop):
     start = time.perf_counter_ns()
     loop(CALLS)
@@ -85,13 +96,37 @@ def show(what, cost, floor, bar=None):
     print(f"{what:<46} {cost:8.1f} ns   floor {floor:7.1f} ns   ratio {cost / floor:5.2f}{held}")
 
 
+def back_memory():
+    """Touch as much memory as is going to be recorded into and free it, so that the host of a virtual machine has it."""
+    with mmap.mmap(-1, 32 * ROWS, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS) as memory:
+        memory.madvise(mmap.MADV_HUGEPAGE)
+        for page in range(0, len(memory), mmap.PAGESIZE):
+            memory[page] = 1
+
+
 def recorded(memory):
+    back_memory()
     _core.recorder.open(None, False)
     cost = medians((loop_noop, loop_region, loop_lookup, loop_bare, loop_decorated))
     _core.recorder.close()  # drops the calls: no file is written
     show(f"with region:, {memory}", cost[loop_region], cost[loop_noop], 1.5)
-    show(f'with lanescope.region("…"):, {memory}', cost[loop_lookup], cost[loop_noop])
+    show(f'with lanescope.region("…"):, {memory}', cost[loop_lookup], cost[loop_noop], 2.0)
     show(f"decorated call, {memory}", cost[loop_decorated], cost[loop_bare], 2.6)
+
+
+def recorded_in_task():
+    async def measure():
+        return medians((loop_noop, loop_region, loop_bare, loop_decorated))
+
+    back_memory()
+    _core.recorder.open(None, False)
+    tracker = concurrency._for_session(_core.recorder.handle, track_async=True)
+    tracker.install()
+    cost = asyncio.run(measure())
+    tracker.uninstall()
+    _core.recorder.close()
+    show("with region:, in an asyncio task", cost[loop_region], cost[loop_noop], 1.5)
+    show("decorated call, in an asyncio task", cost[loop_decorated], cost[loop_bare])
 
 
 def main():
@@ -100,6 +135,9 @@ def main():
     show("decorated call, no session", off[loop_decorated], off[loop_bare])
     recorded("fresh memory")
     recorded("warm")
+    recorded_in_task()
+    others = medians((loop_bare, loop_cprofile))
+    show("a call under cProfile, for comparison", others[loop_cprofile], others[loop_bare])
 
 
 if __name__ == "__main__":
