@@ -132,23 +132,28 @@ void lsc_clock_map_free(struct lsc_clock_map *map) {
 }
 
 /* The segment whose line carries the stamp: the first and the last one go on beyond their ends. */
-static size_t find_segment(struct lsc_clock_map *map, uint64_t ticks) {
-  size_t i = map->hint;
-  if (ticks >= map->pair[i].ticks && ticks < map->pair[i + 1].ticks) return i;
+static size_t find_segment(const struct lsc_clock_map *map, uint64_t ticks) {
   size_t low = 0, high = map->pairs - 2;
   while (low < high) {
     size_t middle = low + (high - low + 1) / 2;
     if (map->pair[middle].ticks <= ticks) low = middle;
     else high = middle - 1;
   }
-  return map->hint = low;
+  return low;
 }
 
-int64_t lsc_clock_map_ns(struct lsc_clock_map *map, uint64_t ticks) {
+/* A stamp before the first pair is behind no line's beginning, and none is remembered for it. */
+int64_t lsc_clock_map_seek(struct lsc_clock_map *map, uint64_t ticks) {
   if (map->pairs == 0) return (int64_t)ticks;
   if (map->pairs == 1) return map->pair[0].ns;
   size_t segment = find_segment(map, ticks);
   const struct lsc_clock_pair *p = &map->pair[segment];
+  if (ticks >= p->ticks) {
+    map->from = p->ticks;
+    map->width = segment + 2 < map->pairs ? p[1].ticks - p->ticks : UINT64_MAX - p->ticks;
+    map->rise = map->slope[segment];
+    map->ns = p->ns;
+  }
   return p->ns + (int64_t)((__int128)(int64_t)(ticks - p->ticks) * map->slope[segment] >> LSC_CLOCK_SHIFT);
 }
 

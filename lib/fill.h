@@ -44,8 +44,8 @@ lsc_status lsc_fill_index(const struct lsc_fill *fill, struct lsc_table *table);
 int lsc_fill_has_event_column(const struct lsc_fill *fill, int column);
 int lsc_fill_has_open_column(const struct lsc_fill *fill, int column);
 
-/* Rows first .. first + count - 1 of this rank's events, in the order of the file, one column into `out` in its file
- * type. */
-void lsc_fill_events(const struct lsc_fill *fill, int column, size_t first, size_t count, void *out);
+/* Rows first .. first + count - 1 of this rank's events, in the order of the file: column[LSC_EVENT_…] receives them in
+ * its file type, and is NULL where that column is not wanted. */
+void lsc_fill_events(const struct lsc_fill *fill, size_t first, size_t count, void *const *column);
 
 #endif

@@ -1,40 +1,47 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "fill.h"
 
-/* The rows of one piece of /events. */
-struct piece {
+/* So many rows lie in the first-level cache while one column after the other is taken from them. */
+#define BLOCK_ROWS 256
+
+struct block {
   const struct lsc_fill *fill;
+  size_t first, count;   /* rows of this rank's events */
   const uint32_t *event; /* [count] call ids */
-  size_t count;
+  const struct lsc_row *row[BLOCK_ROWS];
 };
 
-static const struct lsc_row *row_at(const struct piece *piece, size_t i) {
-  return piece->fill->snapshot->row[piece->event[i]];
-}
-
-static void fill_times(const struct piece *piece, int column, int64_t *out) {
-  struct lsc_clock_map *map = &piece->fill->snapshot->map;
-  int64_t shift = piece->fill->shift_ns;
-  for (size_t i = 0; i < piece->count; i++) {
-    const struct lsc_row *row = row_at(piece, i);
-    uint64_t ticks = atomic_load_explicit(column == LSC_EVENT_START ? &row->start : &row->end, memory_order_relaxed);
-    out[i] = lsc_clock_map_ns(map, ticks) + shift;
+/* The rows lie in the order of the calls, and so apart: all are asked for before the first one is waited for. */
+static void find_rows(struct block *block, const struct lsc_fill *fill, size_t first, size_t count) {
+  const struct lsc_snapshot *s = fill->snapshot;
+  block->fill = fill;
+  block->first = first;
+  block->count = count;
+  block->event = s->event + first;
+  for (size_t i = 0; i < count; i++) {
+    block->row[i] = s->row[block->event[i]];
+    __builtin_prefetch(block->row[i]);
   }
 }
 
-static int64_t number_at(const struct piece *piece, int column, size_t i) {
-  const struct lsc_snapshot *s = piece->fill->snapshot;
-  switch (column) {
-    case LSC_EVENT_THREADS:
-      return lsc_row_thread(row_at(piece, i));
-    case LSC_EVENT_TASKS:
-      return lsc_row_task(row_at(piece, i));
-    case LSC_EVENT_CALL_IDS:
-      return piece->event[i];
-    case LSC_EVENT_PARENT_IDS:
-      return s->parent[piece->event[i]] == LSC_NO_CALL ? -1 : (int64_t)s->parent[piece->event[i]];
-    default:
-      return lsc_call_await_ns(piece->fill->snapshot, row_at(piece, i));
+/* A copy of the map, which nothing that is written into the column can alias. */
+static void fill_times(const struct block *block, int column, int64_t *out) {
+  struct lsc_clock_map *shared = &block->fill->snapshot->map, map = *shared;
+  int64_t shift = block->fill->shift_ns;
+  if (column == LSC_EVENT_START)
+    for (size_t i = 0; i < block->count; i++)
+      out[i] = shift + lsc_clock_map_ns(&map, atomic_load_explicit(&block->row[i]->start, memory_order_relaxed));
+  else
+    for (size_t i = 0; i < block->count; i++)
+      out[i] = shift + lsc_clock_map_ns(&map, atomic_load_explicit(&block->row[i]->end, memory_order_relaxed));
+  *shared = map;
+}
+
+static void fill_parents(const struct block *block, int64_t *out) {
+  const uint32_t *parent = block->fill->snapshot->parent;
+  for (size_t i = 0; i < block->count; i++) {
+    uint32_t call = parent[block->event[i]];
+    out[i] = call == LSC_NO_CALL ? -1 : (int64_t)call;
   }
 }
 
@@ -66,23 +73,53 @@ int lsc_fill_has_open_column(const struct lsc_fill *fill, int column) {
   return 1;
 }
 
-void lsc_fill_events(const struct lsc_fill *fill, int column, size_t first, size_t count, void *out) {
-  struct piece piece = {fill, fill->snapshot->event + first, count};
+static void fill_numbers(const struct block *block, int column, int64_t *out) {
+  switch (column) {
+    case LSC_EVENT_THREADS:
+      for (size_t i = 0; i < block->count; i++) out[i] = lsc_row_thread(block->row[i]);
+      break;
+    case LSC_EVENT_TASKS:
+      for (size_t i = 0; i < block->count; i++) out[i] = lsc_row_task(block->row[i]);
+      break;
+    case LSC_EVENT_CALL_IDS:
+      for (size_t i = 0; i < block->count; i++) out[i] = block->event[i];
+      break;
+    default:
+      for (size_t i = 0; i < block->count; i++) out[i] = lsc_call_await_ns(block->fill->snapshot, block->row[i]);
+  }
+}
+
+static void fill_column(const struct block *block, int column, void *out) {
   switch (column) {
     case LSC_EVENT_START:
     case LSC_EVENT_END:
-      fill_times(&piece, column, out);
+      fill_times(block, column, out);
       break;
     case LSC_EVENT_RANKS:
-      for (size_t i = 0; i < count; i++) ((uint32_t *)out)[i] = fill->rank;
+      for (size_t i = 0; i < block->count; i++) ((uint32_t *)out)[i] = block->fill->rank;
       break;
     case LSC_EVENT_REGION_IDS:
-      fill_region_ids(fill, first, count, out);
+      fill_region_ids(block->fill, block->first, block->count, out);
+      break;
+    case LSC_EVENT_PARENT_IDS:
+      fill_parents(block, out);
       break;
     case LSC_EVENT_APIS:
-      for (size_t i = 0; i < count; i++) ((uint8_t *)out)[i] = (uint8_t)lsc_row_api(row_at(&piece, i));
+      for (size_t i = 0; i < block->count; i++) ((uint8_t *)out)[i] = (uint8_t)lsc_row_api(block->row[i]);
       break;
     default:
-      for (size_t i = 0; i < count; i++) ((int64_t *)out)[i] = number_at(&piece, column, i);
+      fill_numbers(block, column, out);
+  }
+}
+
+void lsc_fill_events(const struct lsc_fill *fill, size_t first, size_t count, void *const *column) {
+  struct block block;
+  for (size_t at = 0; at < count; at += BLOCK_ROWS) {
+    find_rows(&block, fill, first + at, count - at < BLOCK_ROWS ? count - at : BLOCK_ROWS);
+    for (int k = 0; k < LSC_EVENT_COLUMNS; k++) {
+      if (!column[k]) continue;
+      size_t width = lsc_type_size(lsc_events_desc.column[k].type);
+      fill_column(&block, k, (unsigned char *)column[k] + at * width);
+    }
   }
 }

@@ -1,54 +1,26 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include <stdlib.h>
 #include <string.h>
 
 #include "fill.h"
 #include "region.h"
 
-/* Per region, while the calls go by. m2 by Welford's update. Source: B. P. Welford, Technometrics 4 (1962) 419. */
-struct sums {
-  lsc_stats stats;
-  uint64_t count;
-  int64_t exclusive;
-};
-
-static void add_call(struct sums *sums, int64_t start, int64_t end) {
-  lsc_stats *stats = &sums->stats;
-  int64_t duration = end - start;
-  if (sums->count++ == 0) {
-    *stats = (lsc_stats){
-        .minimum = duration, .maximum = duration, .first = duration, .start_minimum = start, .end_maximum = end};
-  }
-  if (duration < stats->minimum) stats->minimum = duration;
-  if (duration > stats->maximum) stats->maximum = duration;
-  if (start < stats->start_minimum) stats->start_minimum = start;
-  if (end > stats->end_maximum) stats->end_maximum = end;
-  stats->total += duration;
-  stats->last = duration;
-  double delta = (double)duration - stats->mean;
-  stats->mean += delta / (double)sums->count;
-  stats->m2 += delta * ((double)duration - stats->mean);
-  sums->exclusive += duration;
+/* The sum of the squared deviations from the mean: squares - total² / calls, which is exact but for the last rounding. */
+static double deviations(const struct lsc_region_sums *sums) {
+  unsigned __int128 square = (unsigned __int128)sums->total * (uint64_t)sums->total;
+  unsigned __int128 whole = square / sums->calls, rest = square % sums->calls;
+  return (double)(sums->squares - whole) - (double)rest / (double)sums->calls;
 }
 
-/* Calls by id, and so those of a region in the order in which they began; a completed call's parent gives its time
- * away. */
-static void add_calls(const struct lsc_fill *fill, struct sums *sums, const uint32_t *span_of) {
-  struct lsc_snapshot *s = fill->snapshot;
-  size_t open = 0;
-  for (uint32_t call = 0; call < s->calls; call++) {
-    if (open < s->open && s->open_call[open] == call) {
-      open++;
-      continue;
-    }
-    const struct lsc_row *row = s->row[call];
-    int64_t start = lsc_clock_map_ns(&s->map, atomic_load_explicit(&row->start, memory_order_relaxed)) + fill->shift_ns;
-    int64_t end = lsc_clock_map_ns(&s->map, atomic_load_explicit(&row->end, memory_order_relaxed)) + fill->shift_ns;
-    add_call(&sums[span_of[lsc_row_region(row)]], start, end);
-    uint32_t parent = s->parent[call];
-    if (parent != LSC_NO_CALL && lsc_call_is_completed(s, parent))
-      sums[span_of[lsc_row_region(s->row[parent])]].exclusive -= end - start;
-  }
+static lsc_stats stats_of(const struct lsc_region_sums *sums, int64_t shift) {
+  return (lsc_stats){.total = sums->total,
+                     .minimum = sums->minimum,
+                     .maximum = sums->maximum,
+                     .first = sums->first,
+                     .last = sums->last,
+                     .start_minimum = sums->start_minimum + shift,
+                     .end_maximum = sums->end_maximum + shift,
+                     .mean = (double)sums->total / (double)sums->calls,
+                     .m2 = deviations(sums)};
 }
 
 static lsc_status put_text(struct lsc_table *table, int column, const char *text, const char *otherwise) {
@@ -65,33 +37,23 @@ static lsc_status put_source(struct lsc_table *table, uint32_t id) {
   return status;
 }
 
-static lsc_status put_region(const struct lsc_fill *fill, struct lsc_table *table, size_t i, const struct sums *sums) {
+static lsc_status put_region(const struct lsc_fill *fill, struct lsc_table *table, size_t i) {
   const struct lsc_region_span *span = &fill->snapshot->region[i];
+  const lsc_stats stats = stats_of(&span->sums, fill->shift_ns);
   lsc_status status = lsc_table_put_int(table, LSC_INDEX_REGION_IDS, fill->region_ids[i]);
   if (status == LSC_OK) status = lsc_table_put_int(table, LSC_INDEX_RANKS, fill->rank);
   if (status == LSC_OK)
     status = lsc_table_put_int(table, LSC_INDEX_OFFSETS, (int64_t)(fill->event_offset + span->offset));
   if (status == LSC_OK) status = lsc_table_put_int(table, LSC_INDEX_COUNTS, (int64_t)span->count);
   if (status == LSC_OK) status = put_source(table, span->region);
-  if (status == LSC_OK) status = lsc_table_put_int(table, LSC_INDEX_EXCLUSIVE, sums->exclusive);
-  if (status == LSC_OK) status = lsc_table_put(table, LSC_INDEX_STATS, &sums->stats);
+  if (status == LSC_OK) status = lsc_table_put_int(table, LSC_INDEX_EXCLUSIVE, span->sums.exclusive);
+  if (status == LSC_OK) status = lsc_table_put(table, LSC_INDEX_STATS, &stats);
   if (status == LSC_OK) lsc_table_end_row(table);
   return status;
 }
 
 lsc_status lsc_fill_index(const struct lsc_fill *fill, struct lsc_table *table) {
-  const struct lsc_snapshot *s = fill->snapshot;
-  if (!s->regions) return LSC_OK;
-  uint32_t highest = s->region[s->regions - 1].region;
-  struct sums *sums = calloc(s->regions, sizeof *sums);
-  uint32_t *span_of = calloc((size_t)highest + 1, sizeof *span_of);
-  lsc_status status = sums && span_of ? LSC_OK : LSC_NO_MEMORY;
-  if (status == LSC_OK) {
-    for (size_t i = 0; i < s->regions; i++) span_of[s->region[i].region] = (uint32_t)i;
-    add_calls(fill, sums, span_of);
-  }
-  for (size_t i = 0; status == LSC_OK && i < s->regions; i++) status = put_region(fill, table, i, &sums[i]);
-  free(sums);
-  free(span_of);
+  lsc_status status = LSC_OK;
+  for (size_t i = 0; status == LSC_OK && i < fill->snapshot->regions; i++) status = put_region(fill, table, i);
   return status;
 }

@@ -2,8 +2,9 @@
 #include "order.h"
 
 #include <stdlib.h>
-#include <string.h>
 
+#include "account.h"
+#include "array.h"
 #include "message.h"
 
 /* A binary heap of streams, the one whose next row began first on top; equal starts in stream order. */
@@ -59,47 +60,71 @@ static uint32_t parent_of(const struct lsc_levels *levels, uint32_t depth, uint6
   return LSC_NO_CALL;
 }
 
-struct opens {
-  uint32_t *call;
-  size_t count, capacity;
+/* Calls are accounted for in blocks, while their rows are still in the first-level cache. */
+#define BLOCK_CALLS 256
+
+struct merge {
+  struct lsc_snapshot *snapshot;
+  struct heap heap;
+  struct lsc_account account;
+  size_t open_capacity;
 };
 
-static lsc_status note_open(struct opens *opens, uint32_t call) {
-  if (opens->count == opens->capacity) {
-    size_t wanted = opens->capacity ? 2 * opens->capacity : 64;
-    uint32_t *larger = realloc(opens->call, wanted * sizeof *larger);
+static lsc_status note_open(struct merge *merge, uint32_t call) {
+  struct lsc_snapshot *s = merge->snapshot;
+  if (s->open == merge->open_capacity) {
+    size_t wanted = s->open ? 2 * s->open : 64;
+    uint32_t *larger = realloc(s->open_call, wanted * sizeof *larger);
     if (!larger) return lsc_fail(LSC_NO_MEMORY, "no memory for %zu open calls", wanted);
-    opens->call = larger;
-    opens->capacity = wanted;
+    s->open_call = larger;
+    merge->open_capacity = wanted;
   }
-  opens->call[opens->count++] = call;
+  s->open_call[s->open++] = call;
   return LSC_OK;
 }
 
-static lsc_status take_row(struct lsc_snapshot *s, struct lsc_stream *stream, struct opens *opens, uint32_t call) {
+static inline lsc_status take_row(struct merge *merge, struct lsc_stream *stream, uint32_t call) {
+  struct lsc_snapshot *s = merge->snapshot;
   struct lsc_row *row = stream->head;
   uint32_t depth = lsc_row_depth(row);
   uint64_t end = lsc_stream_end(stream);
   struct lsc_levels *levels = row->task ? &s->streams->task_levels[row->task - 1] : &stream->levels;
-  lsc_status status = reach_level(levels, depth);
-  if (status == LSC_OK && !end) status = note_open(opens, call);
+  lsc_status status = depth < levels->count ? LSC_OK : reach_level(levels, depth);
+  if (!end && status == LSC_OK) status = note_open(merge, call);
   if (status != LSC_OK) return status;
   s->row[call] = row;
   s->parent[call] = parent_of(levels, depth, end);
-  s->apis |= 1u << lsc_row_api(row);
   levels->level[depth] = (struct lsc_level){call, end};
   return LSC_OK;
 }
 
-static lsc_status merge(struct lsc_snapshot *s, struct heap *heap, struct opens *opens) {
-  for (; heap->count; s->calls++) {
-    struct lsc_stream *stream = heap->item[0];
-    lsc_status status = take_row(s, stream, opens, (uint32_t)s->calls);
+/* Takes rows of the stream on top until another one is to come before it, or a block is full. */
+static lsc_status take_rows(struct merge *merge) {
+  struct lsc_snapshot *s = merge->snapshot;
+  struct heap *heap = &merge->heap;
+  struct lsc_stream *stream = heap->item[0], *other = heap->count > 1 ? heap->item[1] : NULL;
+  lsc_status status = LSC_OK;
+  if (heap->count > 2 && before(heap->item[2], other)) other = heap->item[2];
+  do {
+    status = take_row(merge, stream, (uint32_t)s->calls);
     if (status != LSC_OK) return status;
+    s->calls++;
     lsc_stream_advance(stream);
-    if (!stream->head) heap->item[0] = heap->item[--heap->count];
+  } while (stream->head && s->calls % BLOCK_CALLS && (!other || before(stream, other)));
+  return status;
+}
+
+static lsc_status merge_streams(struct merge *merge) {
+  struct lsc_snapshot *s = merge->snapshot;
+  struct heap *heap = &merge->heap;
+  while (heap->count) {
+    lsc_status status = take_rows(merge);
+    if (status != LSC_OK) return status;
+    if (!heap->item[0]->head) heap->item[0] = heap->item[--heap->count];
     if (heap->count) sift_down(heap, 0);
+    if (s->calls % BLOCK_CALLS == 0) lsc_account_calls(&merge->account, s, (uint32_t)s->calls);
   }
+  lsc_account_calls(&merge->account, s, (uint32_t)s->calls);
   return LSC_OK;
 }
 
@@ -109,131 +134,51 @@ static lsc_status allocate(struct lsc_snapshot *s, const struct lsc_streams *str
   if (calls >= LSC_NO_CALL)
     return lsc_fail(LSC_LIMIT, "%zu calls were recorded since the last collect; collect before there are %u", calls,
                     LSC_NO_CALL);
-  s->row = malloc((calls + 1) * sizeof *s->row);
-  s->parent = malloc((calls + 1) * sizeof *s->parent);
+  s->row = lsc_array_new(calls, sizeof *s->row);
+  s->parent = lsc_array_new(calls, sizeof *s->parent);
   return s->row && s->parent ? LSC_OK : lsc_fail(LSC_NO_MEMORY, "no memory to order %zu calls", calls);
 }
 
-static int64_t start_ns(struct lsc_snapshot *s, size_t call) {
-  return lsc_clock_map_ns(&s->map, atomic_load_explicit(&s->row[call]->start, memory_order_relaxed));
-}
-
-/* Stable insertion of calls first .. end - 1 by depth; place[i] is which of them comes i-th. 1 if anything moved. */
-static int sort_run(const struct lsc_snapshot *s, uint32_t *place, uint32_t first, uint32_t end) {
-  int moved = 0;
-  for (uint32_t i = first + 1; i < end; i++) {
-    uint32_t call = place[i], k = i;
-    for (; k > first && lsc_row_depth(s->row[place[k - 1]]) > lsc_row_depth(s->row[call]); k--) place[k] = place[k - 1];
-    place[k] = call;
-    moved |= k != i;
-  }
-  return moved;
-}
-
-/* Renumbers calls: the one that was place[i] becomes i. */
-static lsc_status renumber(struct lsc_snapshot *s, const uint32_t *place) {
-  const struct lsc_row **row = malloc((s->calls + 1) * sizeof *row);
-  uint32_t *parent = malloc((s->calls + 1) * sizeof *parent), *now = malloc((s->calls + 1) * sizeof *now);
-  if (!row || !parent || !now) {
-    free(row);
-    free(parent);
-    free(now);
-    return lsc_fail(LSC_NO_MEMORY, "no memory to order %zu calls", s->calls);
-  }
-  for (uint32_t i = 0; i < s->calls; i++) now[place[i]] = i;
-  for (uint32_t i = 0; i < s->calls; i++) {
-    uint32_t old = s->parent[place[i]];
-    row[i] = s->row[place[i]];
-    parent[i] = old == LSC_NO_CALL ? old : now[old];
-  }
-  for (size_t i = 0; i < s->open; i++) s->open_call[i] = now[s->open_call[i]];
-  free(s->row);
-  free(s->parent);
-  free(now);
-  s->row = row;
-  s->parent = parent;
+/* What was accounted for in another order of the calls is done again. */
+static lsc_status order_ties(struct merge *merge) {
+  struct lsc_snapshot *s = merge->snapshot;
+  if (!merge->account.disordered) return LSC_OK;
+  lsc_status status = lsc_order_ties(s);
+  if (status != LSC_OK) return status;
+  lsc_account_restart(&merge->account);
+  lsc_account_calls(&merge->account, s, (uint32_t)s->calls);
   return LSC_OK;
-}
-
-static int by_number(const void *a, const void *b) {
-  uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-  return (x > y) - (x < y);
-}
-
-/* Calls that began in one nanosecond are numbered by depth. Their parents were found before, in the order of the stack.
- */
-static lsc_status order_ties(struct lsc_snapshot *s) {
-  uint32_t *place = NULL;
-  int moved = 0;
-  int64_t now = s->calls ? start_ns(s, 0) : 0;
-  for (uint32_t first = 0, end; first < s->calls; first = end) {
-    int64_t start = now;
-    for (end = first + 1; end < s->calls && (now = start_ns(s, end)) == start; end++) continue;
-    if (end - first < 2) continue;
-    if (!place) {
-      place = malloc((s->calls + 1) * sizeof *place);
-      if (!place) return lsc_fail(LSC_NO_MEMORY, "no memory to order %zu calls", s->calls);
-      for (uint32_t i = 0; i < s->calls; i++) place[i] = i;
-    }
-    moved |= sort_run(s, place, first, end);
-  }
-  lsc_status status = moved ? renumber(s, place) : LSC_OK;
-  if (moved && s->open) qsort(s->open_call, s->open, sizeof *s->open_call, by_number);
-  free(place);
-  return status;
 }
 
 lsc_status lsc_order_calls(struct lsc_snapshot *s, struct lsc_streams *streams) {
-  struct heap heap = {NULL, 0};
-  struct opens opens = {NULL, 0, 0};
+  struct merge merge = {.snapshot = s};
   lsc_status status = allocate(s, streams);
-  if (status == LSC_OK) status = fill_heap(&heap, streams);
-  if (status == LSC_OK) status = merge(s, &heap, &opens);
-  s->open_call = opens.call;
-  s->open = opens.count;
-  s->completed = s->calls - opens.count;
-  if (status == LSC_OK) status = order_ties(s);
-  free(heap.item);
+  if (status == LSC_OK) status = lsc_account_init(&merge.account, streams->threads, streams->tasks);
+  if (status == LSC_OK) status = fill_heap(&merge.heap, streams);
+  if (status == LSC_OK) status = merge_streams(&merge);
+  s->completed = s->calls - s->open;
+  if (status == LSC_OK) status = order_ties(&merge);
+  if (status == LSC_OK) status = lsc_account_regions(&merge.account, s);
+  if (status == LSC_OK) status = lsc_account_lanes(&merge.account, s);
+  lsc_account_free(&merge.account);
+  free(merge.heap.item);
   return status;
 }
 
-static lsc_status add_spans(struct lsc_snapshot *s, const uint64_t *offset, uint32_t regions) {
-  for (uint32_t r = 0; r < regions; r++) s->regions += offset[r + 1] > offset[r];
-  s->region = malloc((s->regions + 1) * sizeof *s->region);
-  if (!s->region) return lsc_fail(LSC_NO_MEMORY, "no memory for %zu regions", s->regions);
-  size_t n = 0;
-  for (uint32_t r = 0; r < regions; r++)
-    if (offset[r + 1] > offset[r]) s->region[n++] = (struct lsc_region_span){r, offset[r], offset[r + 1] - offset[r]};
-  return LSC_OK;
-}
-
-static uint32_t highest_region(const struct lsc_snapshot *s) {
-  uint32_t highest = 0;
-  for (size_t call = 0; call < s->calls; call++)
-    if (lsc_row_region(s->row[call]) > highest) highest = lsc_row_region(s->row[call]);
-  return highest;
-}
-
-/* A counting sort by region, which keeps the order of the calls. offset[r]: where region r begins; while filling, its
- * next place. */
+/* A counting sort by region, which keeps the order of the calls. next[r]: where the next call of region r goes. */
 lsc_status lsc_order_events(struct lsc_snapshot *s) {
-  uint32_t regions = highest_region(s) + 1;
-  uint64_t *offset = calloc((size_t)regions + 2, sizeof *offset);
-  s->event = malloc((s->completed + 1) * sizeof *s->event);
-  lsc_status status =
-      offset && s->event ? LSC_OK : lsc_fail(LSC_NO_MEMORY, "no memory to order %zu calls", s->completed);
-  if (status == LSC_OK) {
-    size_t open = 0;
-    for (uint32_t call = 0; call < s->calls; call++)
-      if (open < s->open && s->open_call[open] == call) open++;
-      else offset[lsc_row_region(s->row[call]) + 2]++;
-    for (uint32_t r = 0; r < regions; r++) offset[r + 2] += offset[r + 1];
-    open = 0;
-    for (uint32_t call = 0; call < s->calls; call++)
-      if (open < s->open && s->open_call[open] == call) open++;
-      else s->event[offset[lsc_row_region(s->row[call]) + 1]++] = call;
-    status = add_spans(s, offset, regions);
+  uint32_t highest = s->regions ? s->region[s->regions - 1].region : 0;
+  uint32_t *next = calloc((size_t)highest + 1, sizeof *next);
+  s->event = lsc_array_new(s->completed, sizeof *s->event);
+  if (!next || !s->event) {
+    free(next);
+    return lsc_fail(LSC_NO_MEMORY, "no memory to order %zu calls", s->completed);
   }
-  free(offset);
-  return status;
+  for (size_t i = 0; i < s->regions; i++) next[s->region[i].region] = (uint32_t)s->region[i].offset;
+  size_t open = 0;
+  for (uint32_t call = 0; call < s->calls; call++)
+    if (open < s->open && s->open_call[open] == call) open++;
+    else s->event[next[lsc_row_region(s->row[call])]++] = call;
+  free(next);
+  return LSC_OK;
 }

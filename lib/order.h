@@ -6,13 +6,13 @@
 #include "snapshot.h"
 #include "streams.h"
 
-/* Merges the streams by start into s->row, with s->parent, s->open_call and the counts; then orders calls of one
- * nanosecond by depth. LSC_OK, LSC_NO_MEMORY, LSC_LIMIT. */
+/* Merges the streams by start into s->row, with s->parent, s->open_call, s->region, s->lane and the counts; calls of
+ * one nanosecond are ordered by depth. LSC_OK, LSC_NO_MEMORY, LSC_LIMIT. */
 lsc_status lsc_order_calls(struct lsc_snapshot *s, struct lsc_streams *streams);
-/* s->event and s->region. LSC_OK, LSC_NO_MEMORY. */
+/* Renumbers calls of one nanosecond by depth; their parents stay who they were. LSC_OK, LSC_NO_MEMORY. */
+lsc_status lsc_order_ties(struct lsc_snapshot *s);
+/* s->event, from s->row and s->region. LSC_OK, LSC_NO_MEMORY. */
 lsc_status lsc_order_events(struct lsc_snapshot *s);
-/* s->lane, from s->row. LSC_OK, LSC_NO_MEMORY. */
-lsc_status lsc_order_lanes(struct lsc_snapshot *s);
 /* One row of the thread table; its name is to be freed. LSC_OK, LSC_NO_MEMORY. */
 lsc_status lsc_describe_thread(struct lsc_clock_map *map, struct lsc_track *track, int64_t index,
                                struct lsc_thread_info *info);

@@ -51,7 +51,6 @@ static lsc_status fill(struct lsc_snapshot *s, struct lsc_session_state *state) 
   if (status == LSC_OK) status = lsc_order_events(s);
   if (status == LSC_OK) status = lsc_describe_threads(s, s->streams);
   if (status == LSC_OK) status = lsc_describe_tasks(s, s->streams);
-  if (status == LSC_OK) status = lsc_order_lanes(s);
   if (status == LSC_OK) add_up(s);
   return status;
 }

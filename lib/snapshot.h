@@ -42,11 +42,22 @@ struct lsc_lane_info {
   int64_t busy_ns;           /* covered by at least one completed call */
 };
 
+/* Sums over the completed calls of one region. Times on CLOCK_MONOTONIC in ns. */
+struct lsc_region_sums {
+  uint64_t calls;
+  int64_t total, minimum, maximum; /* of the durations */
+  int64_t first, last;             /* duration of the first and of the last call */
+  int64_t exclusive;               /* total without the calls whose parents these are */
+  int64_t start_minimum, end_maximum;
+  unsigned __int128 squares; /* sum of the squares of the durations, exact below 2^128 */
+};
+
 /* The completed calls of one region: event[offset .. offset + count - 1]. Only regions that have some, by ascending id.
  */
 struct lsc_region_span {
   uint32_t region;
   uint64_t offset, count;
+  struct lsc_region_sums sums;
 };
 
 struct lsc_snapshot {

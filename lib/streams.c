@@ -9,14 +9,10 @@
 #include "message.h"
 #include "test_point.h"
 
-static uint32_t capacity_of(struct lsc_chunk *chunk) {
-  return atomic_load_explicit(&chunk->capacity, memory_order_relaxed);
-}
-
 /* Published rows of a chunk from `from` on: they are a prefix, since one owner publishes them in order. */
 static uint32_t published_rows(struct lsc_chunk *chunk, uint32_t from) {
-  uint32_t low = from, high = capacity_of(chunk);
-  if (atomic_load_explicit(&chunk->next, memory_order_acquire)) return capacity_of(chunk);
+  uint32_t low = from, high = lsc_chunk_capacity(chunk);
+  if (atomic_load_explicit(&chunk->next, memory_order_acquire)) return lsc_chunk_capacity(chunk);
   LSC_TEST_POINT("capacity read");
   while (low < high) {
     uint32_t middle = low + (high - low) / 2;
@@ -110,31 +106,6 @@ void lsc_streams_free(struct lsc_streams *streams) {
 
 size_t lsc_stream_rows(const struct lsc_stream *stream) {
   return (stream->head != NULL) + (stream->track->carried_count - stream->carried_next) + stream->left;
-}
-
-struct lsc_row *lsc_stream_next(struct lsc_stream *stream) {
-  if (stream->carried_next < stream->track->carried_count) return stream->track->carried[stream->carried_next++];
-  if (!stream->left) return NULL;
-  stream->left--;
-  while (stream->row == capacity_of(stream->chunk)) {
-    stream->chunk = atomic_load_explicit(&stream->chunk->next, memory_order_acquire);
-    stream->row = 0;
-  }
-  return &lsc_chunk_rows(stream->chunk)[stream->row++];
-}
-
-void lsc_stream_advance(struct lsc_stream *stream) {
-  do stream->head = lsc_stream_next(stream);
-  while (stream->head && stream->head->region == LSC_ROW_NOTE);
-  if (stream->head) stream->head_start = atomic_load_explicit(&stream->head->start, memory_order_acquire);
-}
-
-uint64_t lsc_stream_end(struct lsc_stream *stream) {
-  if (stream->open_next < stream->open_count && stream->open[stream->open_next] == stream->head) {
-    stream->open_next++;
-    return 0;
-  }
-  return atomic_load_explicit(&stream->head->end, memory_order_relaxed);
 }
 
 static int holds_open_row(const struct lsc_stream *stream, const struct lsc_chunk *chunk) {

@@ -57,8 +57,21 @@ static inline int lsc_row_is_published(struct lsc_chunk *chunk, uint32_t row) {
          row < atomic_load_explicit(&chunk->capacity, memory_order_relaxed);
 }
 
+static inline uint32_t lsc_chunk_capacity(struct lsc_chunk *chunk) {
+  return atomic_load_explicit(&chunk->capacity, memory_order_relaxed);
+}
+
 /* The next row, notes too, or NULL behind the last. */
-struct lsc_row *lsc_stream_next(struct lsc_stream *stream);
+static inline struct lsc_row *lsc_stream_next(struct lsc_stream *stream) {
+  if (stream->carried_next < stream->track->carried_count) return stream->track->carried[stream->carried_next++];
+  if (!stream->left) return NULL;
+  stream->left--;
+  while (stream->row == lsc_chunk_capacity(stream->chunk)) {
+    stream->chunk = atomic_load_explicit(&stream->chunk->next, memory_order_acquire);
+    stream->row = 0;
+  }
+  return &lsc_chunk_rows(stream->chunk)[stream->row++];
+}
 /* Adds streams, of no row so far, for threads that were published meanwhile. LSC_OK, LSC_NO_MEMORY. */
 lsc_status lsc_streams_widen(struct lsc_streams *streams);
 /* Decides which calls are completed and which are open, and takes in those that must be there for that. cut.c. LSC_OK,
@@ -74,9 +87,20 @@ void lsc_streams_free(struct lsc_streams *streams);
 /* Rows that the stream will give, or a few more. */
 size_t lsc_stream_rows(const struct lsc_stream *stream);
 /* Moves to the next row; head is NULL behind the last. */
-void lsc_stream_advance(struct lsc_stream *stream);
+static inline void lsc_stream_advance(struct lsc_stream *stream) {
+  do stream->head = lsc_stream_next(stream);
+  while (stream->head && stream->head->region == LSC_ROW_NOTE);
+  if (stream->head) stream->head_start = atomic_load_explicit(&stream->head->start, memory_order_acquire);
+}
+
 /* The end of the call at the head, or 0 if it counts as open. To be asked once for each. */
-uint64_t lsc_stream_end(struct lsc_stream *stream);
+static inline uint64_t lsc_stream_end(struct lsc_stream *stream) {
+  if (stream->open_next < stream->open_count && stream->open[stream->open_next] == stream->head) {
+    stream->open_next++;
+    return 0;
+  }
+  return atomic_load_explicit(&stream->head->end, memory_order_relaxed);
+}
 /* The reported rows are done with: the next snapshot of the track begins behind them, and their chunks are freed. */
 void lsc_stream_commit(struct lsc_session_state *state, struct lsc_stream *stream);
 

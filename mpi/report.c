@@ -6,7 +6,6 @@
 
 #include "message.h"
 
-#define BLOCK_ROWS 16384 /* of every column in turn, so that what was recorded is still in the cache */
 
 /* Those of the file, in their order, and what is no table there. */
 enum { EVENTS = LSC_TABLE_COUNT, TEXTS, NUMBERS, TABLES };
@@ -35,7 +34,7 @@ static int has_column(const lsc_report *report, int table, int column) {
 static int keep_events(lsc_report *report, const struct lsc_fill *fill) {
   struct lsc_table *events = &report->table[EVENTS];
   size_t rows = fill->snapshot->completed;
-  unsigned char *values[LSC_EVENT_COLUMNS];
+  void *values[LSC_EVENT_COLUMNS] = {NULL};
   for (int k = 0; k < LSC_EVENT_COLUMNS && rows; k++) {
     struct lsc_buffer *data = &events->column[k].data;
     size_t size = rows * lsc_type_size(lsc_events_desc.column[k].type);
@@ -43,13 +42,7 @@ static int keep_events(lsc_report *report, const struct lsc_fill *fill) {
     if (!(values[k] = lsc_buffer_reserve(data, size))) return 0;
     data->size = size;
   }
-  for (size_t first = 0; first < rows; first += BLOCK_ROWS) {
-    size_t count = rows - first < BLOCK_ROWS ? rows - first : BLOCK_ROWS;
-    for (int k = 0; k < LSC_EVENT_COLUMNS; k++) {
-      size_t width = lsc_type_size(lsc_events_desc.column[k].type);
-      if (has_column(report, EVENTS, k)) lsc_fill_events(fill, k, first, count, values[k] + first * width);
-    }
-  }
+  lsc_fill_events(fill, 0, rows, values);
   events->rows = rows;
   return 1;
 }

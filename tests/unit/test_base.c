@@ -67,7 +67,7 @@ END_TEST
 
 START_TEST(the_map_is_exact_at_its_pairs_and_increases_between) {
   struct lsc_clock_pair pair[] = {{1000, 500}, {3000, 1500}, {3010, 1501}, {9010, 9501}};
-  struct lsc_clock_map map = {4, pair, NULL, 0};
+  struct lsc_clock_map map = {.pairs = 4, .pair = pair};
   ck_assert_int_eq(lsc_clock_map_prepare(&map), LSC_OK);
   for (int i = 0; i < 4; i++) ck_assert_int_eq(lsc_clock_map_ns(&map, pair[i].ticks), pair[i].ns);
   ck_assert_int_eq(lsc_clock_map_ns(&map, 2000), 1000);

@@ -195,14 +195,11 @@ START_TEST(event_columns_come_in_pieces_of_any_length) {
       int64_t start[8], end[8], thread[8], call_id[8], parent[8];
       uint32_t rank[8], id[8];
       uint8_t api[8];
-      lsc_fill_events(&fill, LSC_EVENT_START, first, piece, start);
-      lsc_fill_events(&fill, LSC_EVENT_END, first, piece, end);
-      lsc_fill_events(&fill, LSC_EVENT_RANKS, first, piece, rank);
-      lsc_fill_events(&fill, LSC_EVENT_REGION_IDS, first, piece, id);
-      lsc_fill_events(&fill, LSC_EVENT_THREADS, first, piece, thread);
-      lsc_fill_events(&fill, LSC_EVENT_CALL_IDS, first, piece, call_id);
-      lsc_fill_events(&fill, LSC_EVENT_PARENT_IDS, first, piece, parent);
-      lsc_fill_events(&fill, LSC_EVENT_APIS, first, piece, api);
+      void *column[LSC_EVENT_COLUMNS] = {
+          [LSC_EVENT_START] = start,      [LSC_EVENT_END] = end,           [LSC_EVENT_RANKS] = rank,
+          [LSC_EVENT_REGION_IDS] = id,    [LSC_EVENT_THREADS] = thread,    [LSC_EVENT_CALL_IDS] = call_id,
+          [LSC_EVENT_PARENT_IDS] = parent, [LSC_EVENT_APIS] = api};
+      lsc_fill_events(&fill, first, piece, column);
       for (size_t i = 0; i < piece; i++) {
         uint32_t call = snapshot.event[first + i];
         const struct lsc_row *row = snapshot.row[call];

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What is counted and summed up of the calls of a snapshot, region by region and lane by lane, as they go by in the
+ * order of their ids. */
+#ifndef LSC_ACCOUNT_H
+#define LSC_ACCOUNT_H
+
+#include "snapshot.h"
+
+struct lsc_tally {
+  struct lsc_lane_info info;
+  int64_t covered_to; /* the latest end of a completed call */
+};
+
+struct lsc_account {
+  uint32_t regions;
+  struct lsc_region_sums *region; /* [regions] by id */
+  size_t lanes;
+  struct lsc_tally *lane; /* [lanes] the unknown lane, then the threads', then the tasks' */
+  size_t threads;
+  uint32_t next;   /* calls below are accounted for */
+  size_t open;     /* open calls among them */
+  int64_t start;   /* of the last of them */
+  uint32_t depth;  /* likewise */
+  int disordered;  /* 1: of two calls of one nanosecond the deeper one came first */
+};
+
+/* For calls of any region that the process has. LSC_OK, LSC_NO_MEMORY; to be freed also on failure. */
+lsc_status lsc_account_init(struct lsc_account *account, size_t threads, size_t tasks);
+void lsc_account_free(struct lsc_account *account);
+/* All zeros again. */
+void lsc_account_restart(struct lsc_account *account);
+
+/* Takes in the calls up to `end`, of which s has row, parent and whether they are open. */
+void lsc_account_calls(struct lsc_account *account, struct lsc_snapshot *s, uint32_t end);
+
+/* s->region and s->lane. LSC_OK, LSC_NO_MEMORY. */
+lsc_status lsc_account_regions(const struct lsc_account *account, struct lsc_snapshot *s);
+lsc_status lsc_account_lanes(const struct lsc_account *account, struct lsc_snapshot *s);
+
+#endif
