@@ -56,17 +56,19 @@ static inline void count_completed(struct lsc_tally *tally, int64_t start, int64
   tally->covered_to = end;
 }
 
-static inline void add_call(struct lsc_region_sums *sums, int64_t start, int64_t end) {
+static inline void add_call(struct lsc_region_sums *sums, uint32_t call, int64_t start, int64_t end) {
   int64_t duration = end - start;
   if (sums->calls++ == 0) {
     sums->minimum = sums->maximum = sums->first = duration;
     sums->start_minimum = start;
     sums->end_maximum = end;
+    sums->first_call = call;
   }
   if (duration < sums->minimum) sums->minimum = duration;
   if (duration > sums->maximum) sums->maximum = duration;
   if (end > sums->end_maximum) sums->end_maximum = end;
   sums->last = duration;
+  sums->last_call = call;
   sums->total += duration;
   sums->exclusive += duration;
   sums->squares += (unsigned __int128)(uint64_t)duration * (uint64_t)duration;
@@ -76,28 +78,44 @@ static inline int is_open(struct lsc_account *account, const struct lsc_snapshot
   return account->open < s->open && s->open_call[account->open] == call;
 }
 
-void lsc_account_calls(struct lsc_account *account, struct lsc_snapshot *s, uint32_t end) {
-  for (uint32_t call = account->next; call < end; call++) {
-    const struct lsc_row *row = s->row[call];
-    int64_t start = lsc_clock_map_ns(&s->map, atomic_load_explicit(&row->start, memory_order_relaxed));
-    uint32_t depth = lsc_row_depth(row), parent = s->parent[call];
-    account->disordered |= call && start == account->start && depth < account->depth;
-    account->start = start;
-    account->depth = depth;
+/* Of calls that have not ended, `end` holds something else than a time. */
+static void add_block(struct lsc_account *account, struct lsc_snapshot *s, uint32_t first, uint32_t count,
+                      const int64_t *start, const int64_t *end) {
+  int disordered = account->disordered;
+  int64_t start_before = first ? account->start : start[0];
+  uint32_t depth_before = first ? account->depth : 0;
+  for (uint32_t i = 0; i < count; i++) {
+    const struct lsc_row *row = s->row[first + i];
+    uint32_t depth = lsc_row_depth(row), parent = s->parent[first + i];
+    disordered |= (start[i] == start_before) & (depth < depth_before);
+    start_before = start[i];
+    depth_before = depth;
     struct lsc_tally *tally = &account->lane[row->task ? account->threads + row->task : row->thread];
     tally->info.apis |= 1u << lsc_row_api(row);
-    if (is_open(account, s, call)) {
+    if (is_open(account, s, first + i)) {
       account->open++;
-      count_open(tally, start);
+      count_open(tally, start[i]);
       continue;
     }
-    int64_t finish = lsc_clock_map_ns(&s->map, atomic_load_explicit(&row->end, memory_order_relaxed));
-    count_completed(tally, start, finish);
-    add_call(&account->region[lsc_row_region(row)], start, finish);
+    count_completed(tally, start[i], end[i]);
+    add_call(&account->region[lsc_row_region(row)], first + i, start[i], end[i]);
     if (parent != LSC_NO_CALL && lsc_call_is_completed(s, parent))
-      account->region[lsc_row_region(s->row[parent])].exclusive -= finish - start;
+      account->region[lsc_row_region(s->row[parent])].exclusive -= end[i] - start[i];
   }
-  account->next = end;
+  account->disordered = disordered;
+  account->start = start_before;
+  account->depth = depth_before;
+}
+
+void lsc_account_calls(struct lsc_account *account, struct lsc_snapshot *s, uint32_t calls) {
+  int64_t start[LSC_ACCOUNT_BLOCK], end[LSC_ACCOUNT_BLOCK];
+  for (uint32_t first = account->next, count; first < calls; first += count) {
+    count = calls - first < LSC_ACCOUNT_BLOCK ? calls - first : LSC_ACCOUNT_BLOCK;
+    lsc_row_times(&s->map, s->row + first, count, 0, 0, start);
+    lsc_row_times(&s->map, s->row + first, count, 1, 0, end);
+    add_block(account, s, first, count, start, end);
+  }
+  account->next = calls;
 }
 
 lsc_status lsc_account_regions(const struct lsc_account *account, struct lsc_snapshot *s) {

@@ -30,8 +30,12 @@ void lsc_account_free(struct lsc_account *account);
 /* All zeros again. */
 void lsc_account_restart(struct lsc_account *account);
 
-/* Takes in the calls up to `end`, of which s has row, parent and whether they are open. */
-void lsc_account_calls(struct lsc_account *account, struct lsc_snapshot *s, uint32_t end);
+/*
+ * Takes in the calls below `calls`, of which s has row, parent and whether they are open. Fastest with blocks of so
+ * many that have just been looked at: their rows lie in the first-level cache.
+ */
+#define LSC_ACCOUNT_BLOCK 256
+void lsc_account_calls(struct lsc_account *account, struct lsc_snapshot *s, uint32_t calls);
 
 /* s->region and s->lane. LSC_OK, LSC_NO_MEMORY. */
 lsc_status lsc_account_regions(const struct lsc_account *account, struct lsc_snapshot *s);

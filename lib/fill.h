@@ -45,7 +45,9 @@ int lsc_fill_has_event_column(const struct lsc_fill *fill, int column);
 int lsc_fill_has_open_column(const struct lsc_fill *fill, int column);
 
 /* Rows first .. first + count - 1 of this rank's events, in the order of the file: column[LSC_EVENT_…] receives them in
- * its file type, and is NULL where that column is not wanted. */
+ * its file type, and is NULL where that column is not wanted. After lsc_snapshot_events. */
 void lsc_fill_events(const struct lsc_fill *fill, size_t first, size_t count, void *const *column);
+/* The same for who knows which calls stand in these rows, and needs no lsc_snapshot_events. */
+void lsc_fill_calls(const struct lsc_fill *fill, size_t first, const uint32_t *call, size_t count, void *const *column);
 
 #endif

@@ -6,41 +6,24 @@
 
 struct block {
   const struct lsc_fill *fill;
-  size_t first, count;   /* rows of this rank's events */
-  const uint32_t *event; /* [count] call ids */
+  size_t first, count;  /* rows of this rank's events */
+  const uint32_t *call; /* [count] their call ids */
   const struct lsc_row *row[BLOCK_ROWS];
 };
 
-/* The rows lie in the order of the calls, and so apart: all are asked for before the first one is waited for. */
-static void find_rows(struct block *block, const struct lsc_fill *fill, size_t first, size_t count) {
-  const struct lsc_snapshot *s = fill->snapshot;
-  block->fill = fill;
-  block->first = first;
-  block->count = count;
-  block->event = s->event + first;
-  for (size_t i = 0; i < count; i++) {
-    block->row[i] = s->row[block->event[i]];
+/* The rows may lie apart: all are asked for before the first one is waited for. */
+static void find_rows(struct block *block) {
+  const struct lsc_snapshot *s = block->fill->snapshot;
+  for (size_t i = 0; i < block->count; i++) {
+    block->row[i] = s->row[block->call[i]];
     __builtin_prefetch(block->row[i]);
   }
-}
-
-/* A copy of the map, which nothing that is written into the column can alias. */
-static void fill_times(const struct block *block, int column, int64_t *out) {
-  struct lsc_clock_map *shared = &block->fill->snapshot->map, map = *shared;
-  int64_t shift = block->fill->shift_ns;
-  if (column == LSC_EVENT_START)
-    for (size_t i = 0; i < block->count; i++)
-      out[i] = shift + lsc_clock_map_ns(&map, atomic_load_explicit(&block->row[i]->start, memory_order_relaxed));
-  else
-    for (size_t i = 0; i < block->count; i++)
-      out[i] = shift + lsc_clock_map_ns(&map, atomic_load_explicit(&block->row[i]->end, memory_order_relaxed));
-  *shared = map;
 }
 
 static void fill_parents(const struct block *block, int64_t *out) {
   const uint32_t *parent = block->fill->snapshot->parent;
   for (size_t i = 0; i < block->count; i++) {
-    uint32_t call = parent[block->event[i]];
+    uint32_t call = parent[block->call[i]];
     out[i] = call == LSC_NO_CALL ? -1 : (int64_t)call;
   }
 }
@@ -82,7 +65,7 @@ static void fill_numbers(const struct block *block, int column, int64_t *out) {
       for (size_t i = 0; i < block->count; i++) out[i] = lsc_row_task(block->row[i]);
       break;
     case LSC_EVENT_CALL_IDS:
-      for (size_t i = 0; i < block->count; i++) out[i] = block->event[i];
+      for (size_t i = 0; i < block->count; i++) out[i] = block->call[i];
       break;
     default:
       for (size_t i = 0; i < block->count; i++) out[i] = lsc_call_await_ns(block->fill->snapshot, block->row[i]);
@@ -92,8 +75,10 @@ static void fill_numbers(const struct block *block, int column, int64_t *out) {
 static void fill_column(const struct block *block, int column, void *out) {
   switch (column) {
     case LSC_EVENT_START:
+      lsc_row_times(&block->fill->snapshot->map, block->row, block->count, 0, block->fill->shift_ns, out);
+      break;
     case LSC_EVENT_END:
-      fill_times(block, column, out);
+      lsc_row_times(&block->fill->snapshot->map, block->row, block->count, 1, block->fill->shift_ns, out);
       break;
     case LSC_EVENT_RANKS:
       for (size_t i = 0; i < block->count; i++) ((uint32_t *)out)[i] = block->fill->rank;
@@ -112,14 +97,21 @@ static void fill_column(const struct block *block, int column, void *out) {
   }
 }
 
-void lsc_fill_events(const struct lsc_fill *fill, size_t first, size_t count, void *const *column) {
+void lsc_fill_calls(const struct lsc_fill *fill, size_t first, const uint32_t *call, size_t count,
+                    void *const *column) {
   struct block block;
+  block.fill = fill;
   for (size_t at = 0; at < count; at += BLOCK_ROWS) {
-    find_rows(&block, fill, first + at, count - at < BLOCK_ROWS ? count - at : BLOCK_ROWS);
+    block.first = first + at;
+    block.call = call + at;
+    block.count = count - at < BLOCK_ROWS ? count - at : BLOCK_ROWS;
+    find_rows(&block);
     for (int k = 0; k < LSC_EVENT_COLUMNS; k++) {
-      if (!column[k]) continue;
-      size_t width = lsc_type_size(lsc_events_desc.column[k].type);
-      fill_column(&block, k, (unsigned char *)column[k] + at * width);
+      if (column[k]) fill_column(&block, k, (char *)column[k] + at * lsc_type_size(lsc_events_desc.column[k].type));
     }
   }
+}
+
+void lsc_fill_events(const struct lsc_fill *fill, size_t first, size_t count, void *const *column) {
+  lsc_fill_calls(fill, first, fill->snapshot->event + first, count, column);
 }

@@ -60,9 +60,6 @@ static uint32_t parent_of(const struct lsc_levels *levels, uint32_t depth, uint6
   return LSC_NO_CALL;
 }
 
-/* Calls are accounted for in blocks, while their rows are still in the first-level cache. */
-#define BLOCK_CALLS 256
-
 struct merge {
   struct lsc_snapshot *snapshot;
   struct heap heap;
@@ -110,7 +107,7 @@ static lsc_status take_rows(struct merge *merge) {
     if (status != LSC_OK) return status;
     s->calls++;
     lsc_stream_advance(stream);
-  } while (stream->head && s->calls % BLOCK_CALLS && (!other || before(stream, other)));
+  } while (stream->head && s->calls % LSC_ACCOUNT_BLOCK && (!other || before(stream, other)));
   return status;
 }
 
@@ -122,7 +119,7 @@ static lsc_status merge_streams(struct merge *merge) {
     if (status != LSC_OK) return status;
     if (!heap->item[0]->head) heap->item[0] = heap->item[--heap->count];
     if (heap->count) sift_down(heap, 0);
-    if (s->calls % BLOCK_CALLS == 0) lsc_account_calls(&merge->account, s, (uint32_t)s->calls);
+    if (s->calls % LSC_ACCOUNT_BLOCK == 0) lsc_account_calls(&merge->account, s, (uint32_t)s->calls);
   }
   lsc_account_calls(&merge->account, s, (uint32_t)s->calls);
   return LSC_OK;
@@ -166,19 +163,22 @@ lsc_status lsc_order_calls(struct lsc_snapshot *s, struct lsc_streams *streams) 
 }
 
 /* A counting sort by region, which keeps the order of the calls. next[r]: where the next call of region r goes. */
-lsc_status lsc_order_events(struct lsc_snapshot *s) {
+lsc_status lsc_snapshot_events(struct lsc_snapshot *s) {
+  if (s->event) return LSC_OK;
   uint32_t highest = s->regions ? s->region[s->regions - 1].region : 0;
   uint32_t *next = calloc((size_t)highest + 1, sizeof *next);
-  s->event = lsc_array_new(s->completed, sizeof *s->event);
-  if (!next || !s->event) {
+  uint32_t *event = lsc_array_new(s->completed, sizeof *event);
+  if (!next || !event) {
     free(next);
+    free(event);
     return lsc_fail(LSC_NO_MEMORY, "no memory to order %zu calls", s->completed);
   }
   for (size_t i = 0; i < s->regions; i++) next[s->region[i].region] = (uint32_t)s->region[i].offset;
   size_t open = 0;
   for (uint32_t call = 0; call < s->calls; call++)
     if (open < s->open && s->open_call[open] == call) open++;
-    else s->event[next[lsc_row_region(s->row[call])]++] = call;
+    else event[next[lsc_row_region(s->row[call])]++] = call;
   free(next);
+  s->event = event;
   return LSC_OK;
 }

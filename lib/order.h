@@ -11,8 +11,6 @@
 lsc_status lsc_order_calls(struct lsc_snapshot *s, struct lsc_streams *streams);
 /* Renumbers calls of one nanosecond by depth; their parents stay who they were. LSC_OK, LSC_NO_MEMORY. */
 lsc_status lsc_order_ties(struct lsc_snapshot *s);
-/* s->event, from s->row and s->region. LSC_OK, LSC_NO_MEMORY. */
-lsc_status lsc_order_events(struct lsc_snapshot *s);
 /* One row of the thread table; its name is to be freed. LSC_OK, LSC_NO_MEMORY. */
 lsc_status lsc_describe_thread(struct lsc_clock_map *map, struct lsc_track *track, int64_t index,
                                struct lsc_thread_info *info);

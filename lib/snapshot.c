@@ -48,7 +48,6 @@ static lsc_status fill(struct lsc_snapshot *s, struct lsc_session_state *state) 
   lsc_status status = lsc_streams_open(state, s->streams);
   if (status == LSC_OK) status = lsc_clock_map_take(&s->map);
   if (status == LSC_OK) status = lsc_order_calls(s, s->streams);
-  if (status == LSC_OK) status = lsc_order_events(s);
   if (status == LSC_OK) status = lsc_describe_threads(s, s->streams);
   if (status == LSC_OK) status = lsc_describe_tasks(s, s->streams);
   if (status == LSC_OK) add_up(s);

@@ -49,6 +49,7 @@ struct lsc_region_sums {
   int64_t first, last;             /* duration of the first and of the last call */
   int64_t exclusive;               /* total without the calls whose parents these are */
   int64_t start_minimum, end_maximum;
+  uint32_t first_call, last_call; /* their ids */
   unsigned __int128 squares; /* sum of the squares of the durations, exact below 2^128 */
 };
 
@@ -69,7 +70,7 @@ struct lsc_snapshot {
   uint32_t *parent;           /* [calls] call id of the enclosing call, LSC_NO_CALL at the top */
 
   size_t completed;
-  uint32_t *event; /* [completed] call ids, by (region, call id) */
+  uint32_t *event; /* [completed] call ids, by (region, call id); NULL until lsc_snapshot_events */
   size_t regions;
   struct lsc_region_span *region;
 
@@ -106,6 +107,26 @@ lsc_status lsc_snapshot_take(lsc_session session, struct lsc_snapshot *snapshot)
 void lsc_snapshot_commit(struct lsc_snapshot *snapshot);
 /* As if it had not been taken; frees the snapshot. */
 void lsc_snapshot_drop(struct lsc_snapshot *snapshot);
+
+/* Makes snapshot->event, unless it is there. LSC_OK, LSC_NO_MEMORY. */
+lsc_status lsc_snapshot_events(struct lsc_snapshot *snapshot);
+
+/* Starts, or ends, of completed calls in ns, each with `shift` added. */
+static inline void lsc_row_times(struct lsc_clock_map *map, const struct lsc_row *const *row, size_t count, int end,
+                                 int64_t shift, int64_t *out) {
+  uint64_t from = map->from, width = map->width, rise = map->rise;
+  int64_t base = map->ns + shift;
+  for (size_t i = 0; i < count; i++) {
+    uint64_t ticks = atomic_load_explicit(end ? &row[i]->end : &row[i]->start, memory_order_relaxed);
+    if (__builtin_expect(ticks - from < width, 1)) {
+      out[i] = base + (int64_t)((unsigned __int128)(ticks - from) * rise >> LSC_CLOCK_SHIFT);
+      continue;
+    }
+    out[i] = lsc_clock_map_seek(map, ticks) + shift;
+    from = map->from, width = map->width, rise = map->rise;
+    base = map->ns + shift;
+  }
+}
 
 /* 1 if the call is completed in this snapshot. */
 static inline int lsc_call_is_completed(const struct lsc_snapshot *s, uint32_t call) {

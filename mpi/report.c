@@ -6,7 +6,6 @@
 
 #include "message.h"
 
-
 /* Those of the file, in their order, and what is no table there. */
 enum { EVENTS = LSC_TABLE_COUNT, TEXTS, NUMBERS, TABLES };
 
@@ -42,6 +41,7 @@ static int keep_events(lsc_report *report, const struct lsc_fill *fill) {
     if (!(values[k] = lsc_buffer_reserve(data, size))) return 0;
     data->size = size;
   }
+  if (lsc_snapshot_events(fill->snapshot)) return 0;
   lsc_fill_events(fill, 0, rows, values);
   events->rows = rows;
   return 1;

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "buckets.h"
 #include "message.h"
 
 /* A piece of every column is filled, then written. All together are to lie in the second-level cache. */
@@ -51,10 +52,11 @@ static lsc_status write_piece(struct lsc_h5 *h5, const struct pieces *pieces, ui
   return status;
 }
 
-/* One row of each column, read from the file and made again. */
-static lsc_status check_row(struct lsc_h5 *h5, const struct pieces *pieces, const struct lsc_fill *fill, size_t row) {
+/* One row of each column, in which the call stands, read from the file and made again. */
+static lsc_status check_row(struct lsc_h5 *h5, const struct pieces *pieces, const struct lsc_fill *fill, size_t row,
+                            uint32_t call) {
   uint64_t place = fill->event_offset + row;
-  lsc_fill_events(fill, row, 1, pieces->values);
+  lsc_fill_calls(fill, row, &call, 1, pieces->values);
   for (int k = 0; k < LSC_EVENT_COLUMNS; k++) {
     unsigned char found[8] = {0};
     if (!pieces->values[k]) continue;
@@ -67,20 +69,29 @@ static lsc_status check_row(struct lsc_h5 *h5, const struct pieces *pieces, cons
   return LSC_OK;
 }
 
+/* Region by region, where there are too many of them for buckets. */
+static lsc_status write_pieces(struct lsc_h5 *h5, const struct pieces *pieces, const struct lsc_fill *fill) {
+  size_t rows = fill->snapshot->completed;
+  lsc_status status = lsc_snapshot_events(fill->snapshot);
+  for (size_t first = 0; first < rows && !status; first += PIECE_ROWS) {
+    size_t count = rows - first < PIECE_ROWS ? rows - first : PIECE_ROWS;
+    lsc_fill_events(fill, first, count, pieces->values);
+    status = write_piece(h5, pieces, fill->event_offset + first, count);
+  }
+  return status;
+}
+
 lsc_status lsc_rows_write(struct lsc_h5 *h5, const struct lsc_fill *fill, uint64_t events) {
   struct pieces pieces;
-  size_t rows = fill->snapshot->completed;
+  const struct lsc_snapshot *s = fill->snapshot;
+  size_t rows = s->completed;
   if (rows == 0) return LSC_OK;
   lsc_status status = pieces_init(&pieces, fill);
   if (status) return status;
   status = select_columns(h5, &pieces, events);
-  for (size_t first = 0; first < rows && !status; first += PIECE_ROWS) {
-    size_t count = rows - first < PIECE_ROWS ? rows - first : PIECE_ROWS;
-    lsc_fill_events(fill, first, count, pieces.values);
-    status = write_piece(h5, &pieces, fill->event_offset + first, count);
-  }
-  if (!status) status = check_row(h5, &pieces, fill, 0);
-  if (!status) status = check_row(h5, &pieces, fill, rows - 1);
+  if (!status) status = lsc_buckets_suit(fill) ? lsc_buckets_write(h5, fill) : write_pieces(h5, &pieces, fill);
+  if (!status) status = check_row(h5, &pieces, fill, 0, s->region[0].sums.first_call);
+  if (!status) status = check_row(h5, &pieces, fill, rows - 1, s->region[s->regions - 1].sums.last_call);
   free(pieces.block);
   return status;
 }

@@ -248,6 +248,7 @@ START_TEST(statistics_are_those_of_the_calls) {
   ck_assert_uint_eq(of_inner.calls, 45);
   struct lsc_snapshot snapshot = take(session);
   int64_t total[2] = {0}, shortest = INT64_MAX;
+  ck_assert_int_eq(lsc_snapshot_events(&snapshot), LSC_OK);
   for (size_t i = 0; i < snapshot.completed; i++) {
     const struct lsc_row *row = snapshot.row[snapshot.event[i]];
     int64_t ns = lsc_clock_map_ns(&snapshot.map, row->end) - lsc_clock_map_ns(&snapshot.map, row->start);

@@ -40,6 +40,7 @@ static void record(void) {
 static void setup(void) {
   record();
   ck_assert_int_eq(lsc_snapshot_take(session, &snapshot), LSC_OK);
+  ck_assert_int_eq(lsc_snapshot_events(&snapshot), LSC_OK);
   memset(&names, 0, sizeof names);
   for (int i = 0; i < 40; i++) ck_assert_int_eq(lsc_names_add(&names, "other", 5), LSC_OK);
   ck_assert_int_eq(lsc_names_add(&names, "a", 1), LSC_OK);

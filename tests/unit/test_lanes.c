@@ -39,6 +39,7 @@ static int64_t call_lane(void) {
   ck_assert_int_eq(lsc_end_as(session, LSC_API_PYTHON, region), LSC_OK);
   ck_assert_int_eq(lsc_snapshot_take(session, &s), LSC_OK);
   ck_assert_uint_eq(s.completed, 1);
+  ck_assert_int_eq(lsc_snapshot_events(&s), LSC_OK);
   int64_t task = lsc_row_task(s.row[s.event[0]]);
   lsc_snapshot_commit(&s);
   return task;

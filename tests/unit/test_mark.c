@@ -209,6 +209,7 @@ START_TEST(beside_recording_and_commits) {
   for (int last = 0; !last;) {
     last = __atomic_load_n(&finished, __ATOMIC_ACQUIRE);
     struct lsc_snapshot snapshot = take();
+    ck_assert_int_eq(lsc_snapshot_events(&snapshot), LSC_OK);
     for (size_t i = 0; i < snapshot.completed; i++)
       of_a += lsc_row_region(snapshot.row[snapshot.event[i]]) == A;
     lsc_snapshot_commit(&snapshot);

@@ -116,6 +116,7 @@ START_TEST(tokens_outlive_their_chunks) {
     struct lsc_snapshot snapshot = take(s);
     ck_assert_uint_eq(snapshot.completed, MANY + (round == 0));
     ck_assert_uint_eq(snapshot.open, 1);
+    ck_assert_int_eq(lsc_snapshot_events(&snapshot), LSC_OK);
     for (size_t i = 0; i < snapshot.completed; i += 1000)
       ck_assert_uint_eq(snapshot.parent[snapshot.event[i]], snapshot.open_call[0]);
     lsc_snapshot_commit(&snapshot);

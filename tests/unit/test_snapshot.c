@@ -128,9 +128,12 @@ static void check_order(struct lsc_snapshot *s) {
     if (before == now) ck_assert_uint_le(lsc_row_depth(s->row[call - 1]), lsc_row_depth(s->row[call]));
   }
   size_t at = 0;
+  ck_assert_int_eq(lsc_snapshot_events(s), LSC_OK);
   for (size_t r = 0; r < s->regions; r++) {
     if (r) ck_assert_uint_lt(s->region[r - 1].region, s->region[r].region);
     ck_assert_uint_eq(s->region[r].offset, at);
+    ck_assert_uint_eq(s->region[r].sums.first_call, s->event[at]);
+    ck_assert_uint_eq(s->region[r].sums.last_call, s->event[at + s->region[r].count - 1]);
     for (uint64_t i = 0; i < s->region[r].count; i++, at++) {
       ck_assert_uint_eq(lsc_row_region(s->row[s->event[at]]), s->region[r].region);
       if (i) ck_assert_uint_lt(s->event[at - 1], s->event[at]);

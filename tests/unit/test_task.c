@@ -297,6 +297,7 @@ START_TEST(the_wait_between_steps_is_suspended_time_of_the_call) {
   struct lsc_snapshot s;
   ck_assert_int_eq(lsc_snapshot_take(session, &s), LSC_OK);
   ck_assert_uint_eq(s.completed, 1);
+  ck_assert_int_eq(lsc_snapshot_events(&s), LSC_OK);
   ck_assert_int_ge(lsc_call_await_ns(&s, s.row[s.event[0]]), ended - left - 3000);
   ck_assert_int_le(lsc_call_await_ns(&s, s.row[s.event[0]]), lsc_clock_map_ns(&s.map, s.row[0]->end) - leaving + 3000);
   ck_assert_uint_eq(s.open, 1);
