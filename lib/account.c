@@ -35,6 +35,41 @@ void lsc_account_restart(struct lsc_account *account) {
   account->disordered = 0;
 }
 
+/* A block of calls. Of those that have not ended, `end` is something else than a time. */
+struct block {
+  struct lsc_snapshot *snapshot;
+  uint32_t first, count;
+  const struct lsc_row *const *row; /* [count], behind those of the calls before */
+  int64_t start[LSC_ACCOUNT_BLOCK], end[LSC_ACCOUNT_BLOCK];
+  unsigned char open[LSC_ACCOUNT_BLOCK];
+};
+
+static void find_open(struct lsc_account *account, struct block *block) {
+  const struct lsc_snapshot *s = block->snapshot;
+  memset(block->open, 0, block->count);
+  for (; account->open < s->open && s->open_call[account->open] - block->first < block->count; account->open++)
+    block->open[s->open_call[account->open] - block->first] = 1;
+}
+
+/* The depths are looked at only where two calls began in one nanosecond. */
+static void look_for_disorder(struct lsc_account *account, const struct block *block) {
+  int64_t start = block->first ? account->start : INT64_MIN;
+  for (uint32_t i = 0; i < block->count; i++) {
+    if (block->start[i] == start && lsc_row_depth(block->row[i]) < lsc_row_depth(block->row[(ptrdiff_t)i - 1]))
+      account->disordered = 1;
+    start = block->start[i];
+  }
+  account->start = start;
+}
+
+static inline int same_lane(const struct lsc_row *a, const struct lsc_row *b) {
+  return a->task == b->task && a->thread == b->thread;
+}
+
+static size_t lane_of(const struct lsc_account *account, const struct lsc_row *row) {
+  return row->task ? account->threads + row->task : row->thread;
+}
+
 static void count_open(struct lsc_tally *tally, int64_t start) {
   struct lsc_lane_info *info = &tally->info;
   if (!info->calls && !info->open_calls) info->first_ns = start;
@@ -56,6 +91,19 @@ static inline void count_completed(struct lsc_tally *tally, int64_t start, int64
   tally->covered_to = end;
 }
 
+/* Calls from `i` on, as long as they are of one lane and thread; where they end. */
+static uint32_t add_to_lane(struct lsc_account *account, const struct block *block, uint32_t i) {
+  size_t lane = lane_of(account, block->row[i]);
+  struct lsc_tally tally = account->lane[lane];
+  do {
+    tally.info.apis |= 1u << lsc_row_api(block->row[i]);
+    if (block->open[i]) count_open(&tally, block->start[i]);
+    else count_completed(&tally, block->start[i], block->end[i]);
+  } while (++i < block->count && same_lane(block->row[i], block->row[i - 1]));
+  account->lane[lane] = tally;
+  return i;
+}
+
 static inline void add_call(struct lsc_region_sums *sums, uint32_t call, int64_t start, int64_t end) {
   int64_t duration = end - start;
   if (sums->calls++ == 0) {
@@ -67,55 +115,47 @@ static inline void add_call(struct lsc_region_sums *sums, uint32_t call, int64_t
   if (duration < sums->minimum) sums->minimum = duration;
   if (duration > sums->maximum) sums->maximum = duration;
   if (end > sums->end_maximum) sums->end_maximum = end;
-  sums->last = duration;
   sums->last_call = call;
   sums->total += duration;
-  sums->exclusive += duration;
   sums->squares += (unsigned __int128)(uint64_t)duration * (uint64_t)duration;
 }
 
-static inline int is_open(struct lsc_account *account, const struct lsc_snapshot *s, uint32_t call) {
-  return account->open < s->open && s->open_call[account->open] == call;
-}
-
-/* Of calls that have not ended, `end` holds something else than a time. */
-static void add_block(struct lsc_account *account, struct lsc_snapshot *s, uint32_t first, uint32_t count,
-                      const int64_t *start, const int64_t *end) {
-  int disordered = account->disordered;
-  int64_t start_before = first ? account->start : start[0];
-  uint32_t depth_before = first ? account->depth : 0;
-  for (uint32_t i = 0; i < count; i++) {
-    const struct lsc_row *row = s->row[first + i];
-    uint32_t depth = lsc_row_depth(row), parent = s->parent[first + i];
-    disordered |= (start[i] == start_before) & (depth < depth_before);
-    start_before = start[i];
-    depth_before = depth;
-    struct lsc_tally *tally = &account->lane[row->task ? account->threads + row->task : row->thread];
-    tally->info.apis |= 1u << lsc_row_api(row);
-    if (is_open(account, s, first + i)) {
-      account->open++;
-      count_open(tally, start[i]);
-      continue;
-    }
-    count_completed(tally, start[i], end[i]);
-    add_call(&account->region[lsc_row_region(row)], first + i, start[i], end[i]);
+/* `exclusive` is, until lsc_account_regions, the time of the calls whose parents the region's are. */
+static void add_to_regions(struct lsc_account *account, const struct block *block) {
+  const struct lsc_snapshot *s = block->snapshot;
+  for (uint32_t i = 0; i < block->count; i++) {
+    if (block->open[i]) continue;
+    uint32_t parent = s->parent[block->first + i];
+    add_call(&account->region[lsc_row_region(block->row[i])], block->first + i, block->start[i], block->end[i]);
     if (parent != LSC_NO_CALL && lsc_call_is_completed(s, parent))
-      account->region[lsc_row_region(s->row[parent])].exclusive -= end[i] - start[i];
+      account->region[lsc_row_region(s->row[parent])].exclusive += block->end[i] - block->start[i];
   }
-  account->disordered = disordered;
-  account->start = start_before;
-  account->depth = depth_before;
 }
 
 void lsc_account_calls(struct lsc_account *account, struct lsc_snapshot *s, uint32_t calls) {
-  int64_t start[LSC_ACCOUNT_BLOCK], end[LSC_ACCOUNT_BLOCK];
-  for (uint32_t first = account->next, count; first < calls; first += count) {
-    count = calls - first < LSC_ACCOUNT_BLOCK ? calls - first : LSC_ACCOUNT_BLOCK;
-    lsc_row_times(&s->map, s->row + first, count, 0, 0, start);
-    lsc_row_times(&s->map, s->row + first, count, 1, 0, end);
-    add_block(account, s, first, count, start, end);
+  struct block block;
+  block.snapshot = s;
+  for (block.first = account->next; block.first < calls; block.first += block.count) {
+    block.count = calls - block.first < LSC_ACCOUNT_BLOCK ? calls - block.first : LSC_ACCOUNT_BLOCK;
+    block.row = s->row + block.first;
+    lsc_row_times(&s->map, block.row, block.count, 0, 0, block.start);
+    lsc_row_times(&s->map, block.row, block.count, 1, 0, block.end);
+    find_open(account, &block);
+    look_for_disorder(account, &block);
+    for (uint32_t i = 0; i < block.count;) i = add_to_lane(account, &block, i);
+    add_to_regions(account, &block);
   }
   account->next = calls;
+}
+
+static struct lsc_region_sums sums_of(const struct lsc_account *account, struct lsc_snapshot *s, uint32_t region) {
+  struct lsc_region_sums sums = account->region[region];
+  int64_t start, end;
+  lsc_row_times(&s->map, &s->row[sums.last_call], 1, 0, 0, &start);
+  lsc_row_times(&s->map, &s->row[sums.last_call], 1, 1, 0, &end);
+  sums.last = end - start;
+  sums.exclusive = sums.total - sums.exclusive;
+  return sums;
 }
 
 lsc_status lsc_account_regions(const struct lsc_account *account, struct lsc_snapshot *s) {
@@ -125,9 +165,9 @@ lsc_status lsc_account_regions(const struct lsc_account *account, struct lsc_sna
   s->region = malloc((s->regions + 1) * sizeof *s->region);
   if (!s->region) return lsc_fail(LSC_NO_MEMORY, "no memory for %zu regions", s->regions);
   for (uint32_t r = 0; r < account->regions; r++) {
-    const struct lsc_region_sums *sums = &account->region[r];
-    if (sums->calls) s->region[n++] = (struct lsc_region_span){r, offset, sums->calls, *sums};
-    offset += sums->calls;
+    uint64_t calls = account->region[r].calls;
+    if (calls) s->region[n++] = (struct lsc_region_span){r, offset, calls, sums_of(account, s, r)};
+    offset += calls;
   }
   return LSC_OK;
 }

@@ -17,11 +17,10 @@ struct lsc_account {
   size_t lanes;
   struct lsc_tally *lane; /* [lanes] the unknown lane, then the threads', then the tasks' */
   size_t threads;
-  uint32_t next;   /* calls below are accounted for */
-  size_t open;     /* open calls among them */
-  int64_t start;   /* of the last of them */
-  uint32_t depth;  /* likewise */
-  int disordered;  /* 1: of two calls of one nanosecond the deeper one came first */
+  uint32_t next;  /* calls below are accounted for */
+  size_t open;    /* open calls among them */
+  int64_t start;  /* of the last of them */
+  int disordered; /* 1: of two calls of one nanosecond the deeper one came first */
 };
 
 /* For calls of any region that the process has. LSC_OK, LSC_NO_MEMORY; to be freed also on failure. */

@@ -60,7 +60,8 @@ struct lsc_clock_map {
   size_t pairs;
   struct lsc_clock_pair *pair; /* strictly increasing in both */
   uint64_t *slope; /* [pairs - 1] nanoseconds a tick from each pair to the next, times 2^LSC_CLOCK_SHIFT, rounded up */
-  /* The line of the last stamp, which most of the next ones lie on: ns + (ticks - from) * rise. width 0: none yet. */
+  /* The line of the last stamp, which most of the next ones lie on: ns + (ticks - from) * rise / 2^LSC_CLOCK_SHIFT. No
+   * wider than 2^LSC_CLOCK_SHIFT; width 0: none yet. */
   uint64_t from, width, rise;
   int64_t ns;
 };
@@ -74,13 +75,17 @@ lsc_status lsc_clock_map_look(struct lsc_clock_map *map);
 /* Computes the slopes of a map whose pairs are there. LSC_OK, LSC_NO_MEMORY. */
 lsc_status lsc_clock_map_prepare(struct lsc_clock_map *map);
 void lsc_clock_map_free(struct lsc_clock_map *map);
+/* What a line rises over so many ticks below its greatest width: the upper half of a product of 128 bits. */
+static inline int64_t lsc_clock_rise(uint64_t ticks, uint64_t rise) {
+  return (int64_t)((unsigned __int128)(ticks << (64 - LSC_CLOCK_SHIFT)) * rise >> 64);
+}
 /* The same as lsc_clock_map_ns for a stamp beside the line of the last one. */
 int64_t lsc_clock_map_seek(struct lsc_clock_map *map, uint64_t ticks);
 /* CLOCK_MONOTONIC of a raw reading. Increasing. Not thread-safe: it remembers the line. */
 static inline int64_t lsc_clock_map_ns(struct lsc_clock_map *map, uint64_t ticks) {
   uint64_t past = ticks - map->from;
   if (__builtin_expect(past >= map->width, 0)) return lsc_clock_map_seek(map, ticks);
-  return map->ns + (int64_t)((unsigned __int128)past * map->rise >> LSC_CLOCK_SHIFT);
+  return map->ns + lsc_clock_rise(past, map->rise);
 }
 
 /* Nanoseconds of one raw reading on this machine, measured at lsc_clock_start: for estimates of overhead. */

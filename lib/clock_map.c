@@ -151,6 +151,7 @@ int64_t lsc_clock_map_seek(struct lsc_clock_map *map, uint64_t ticks) {
   if (ticks >= p->ticks) {
     map->from = p->ticks;
     map->width = segment + 2 < map->pairs ? p[1].ticks - p->ticks : UINT64_MAX - p->ticks;
+    if (map->width > UINT64_C(1) << LSC_CLOCK_SHIFT) map->width = UINT64_C(1) << LSC_CLOCK_SHIFT;
     map->rise = map->slope[segment];
     map->ns = p->ns;
   }

@@ -119,7 +119,7 @@ static inline void lsc_row_times(struct lsc_clock_map *map, const struct lsc_row
   for (size_t i = 0; i < count; i++) {
     uint64_t ticks = atomic_load_explicit(end ? &row[i]->end : &row[i]->start, memory_order_relaxed);
     if (__builtin_expect(ticks - from < width, 1)) {
-      out[i] = base + (int64_t)((unsigned __int128)(ticks - from) * rise >> LSC_CLOCK_SHIFT);
+      out[i] = base + lsc_clock_rise(ticks - from, rise);
       continue;
     }
     out[i] = lsc_clock_map_seek(map, ticks) + shift;

@@ -3,10 +3,12 @@
 
 #include <stdlib.h>
 
+#include "array.h"
 #include "message.h"
 
-#define BLOCK_CALLS 1024   /* sorted by region at a time: their rows stay in the second-level cache meanwhile */
-#define ALL_ROWS 65536     /* of all buckets together */
+#define BLOCK_CALLS 512 /* sorted by region at a time: their rows stay in the first-level cache meanwhile */
+#define ALL_ROWS 65536  /* of all buckets together */
+#define AHEAD 64        /* calls by which rows are asked for before they are looked at */
 
 struct bucket {
   uint64_t row;    /* of this rank's events: the bucket's first one */
@@ -68,7 +70,7 @@ static lsc_status init(struct buckets *buckets, const struct lsc_fill *fill, str
   buckets->rows = rows_of_bucket(s);
   buckets->bucket = calloc(s->regions, sizeof *buckets->bucket);
   buckets->bucket_of = calloc((size_t)s->region[s->regions - 1].region + 1, sizeof *buckets->bucket_of);
-  buckets->memory = malloc(s->regions * buckets->rows * bytes_of_row(fill));
+  buckets->memory = lsc_array_new(s->regions * buckets->rows, bytes_of_row(fill));
   if (!buckets->bucket || !buckets->bucket_of || !buckets->memory)
     return lsc_fail(LSC_NO_MEMORY, "no memory for %zu rows of /events", s->regions * buckets->rows);
   for (size_t i = 0; i < s->regions; i++) {
@@ -114,7 +116,9 @@ static lsc_status take_calls(struct buckets *buckets, struct bucket *bucket) {
 /* Sorts calls first .. end - 1 by region; `open`: how many open calls there are below, as it goes on. */
 static void sort_calls(struct buckets *buckets, uint32_t first, uint32_t end, size_t *open) {
   const struct lsc_snapshot *s = buckets->fill->snapshot;
+  uint32_t last = (uint32_t)s->calls - 1;
   for (uint32_t call = first; call < end; call++) {
+    __builtin_prefetch(s->row[call + AHEAD < last ? call + AHEAD : last]);
     if (*open < s->open && s->open_call[*open] == call) {
       ++*open;
       continue;
