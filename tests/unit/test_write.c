@@ -91,7 +91,21 @@ START_TEST(more_rows_than_a_piece) {
   struct lane lane;
   lane_init(&lane, open_session(), 0);
   lane_describe(&lane);
+  lane_begin(&lane, 0);
   lane_record(&lane, 150000);
+  check_write(lane.session, "run.h5", NULL, LSC_OK);
+  check_written("run.h5", &lane, 1);
+  lane_free(&lane);
+}
+END_TEST
+
+START_TEST(more_regions_than_buckets) {
+  struct lane lane;
+  lane_init(&lane, open_session(), 0);
+  lane.regions = LANE_MORE_REGIONS;
+  lane_describe(&lane);
+  lane_begin(&lane, 0);
+  lane_record(&lane, 40000);
   check_write(lane.session, "run.h5", NULL, LSC_OK);
   check_written("run.h5", &lane, 1);
   lane_free(&lane);
@@ -321,7 +335,8 @@ START_TEST(hdf5_is_left_as_it_was) {
 END_TEST
 
 int main(void) {
-  const TTest *tests[] = {every_call_is_in_the_file, more_rows_than_a_piece, a_session_without_a_call,
+  const TTest *tests[] = {every_call_is_in_the_file, more_rows_than_a_piece,
+                          more_regions_than_buckets, a_session_without_a_call,
                           the_second_file_holds_what_is_new, a_reader_of_the_old_file_is_no_obstacle,
                           what_could_not_be_written_is_kept, a_file_that_may_not_grow_is_an_error,
                           the_report_holds_the_tables, the_report_holds_the_events_if_asked,

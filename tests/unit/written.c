@@ -12,12 +12,19 @@
 #define DEEPEST 6
 #define CLOCK_SLACK 20000 /* ns between the recorder's clock and lsc_now_ns */
 
-static const char *const region_names[LANE_REGIONS] = {"outer", "inner", "l\xc3\xb6sen", "spaces/and a slash"};
+static const char *region_name(int region, char name[32]) {
+  static const char *const first[LANE_REGIONS] = {"outer", "inner", "l\xc3\xb6sen", "spaces/and a slash"};
+  if (region < LANE_REGIONS) return first[region];
+  snprintf(name, 32, "region %d", region);
+  return name;
+}
 
 void lane_init(struct lane *lane, lsc_session session, int number) {
-  *lane = (struct lane){.session = session, .number = number, .open = -1};
+  char name[32];
+  *lane = (struct lane){.session = session, .number = number, .regions = LANE_REGIONS, .open = -1};
   lane->random = 88172645463325252u + (uint64_t)number;
-  for (int i = 0; i < LANE_REGIONS; i++) ck_assert_int_eq(lsc_region(region_names[i], &lane->region[i]), LSC_OK);
+  for (int i = 0; i < LANE_MORE_REGIONS; i++)
+    ck_assert_int_eq(lsc_region(region_name(i, name), &lane->region[i]), LSC_OK);
 }
 
 static void lane_name(const struct lane *lane, char name[32]) { snprintf(name, 32, "lane %d", lane->number); }
@@ -69,7 +76,7 @@ void lane_record(struct lane *lane, size_t calls) {
   for (size_t begun = 0; begun < calls || lane->open != ground;) {
     int begin = depth == 0 || (depth < DEEPEST && draw(lane) % 2);
     if (begin && begun < calls) {
-      lane_begin(lane, (int)(draw(lane) % LANE_REGIONS));
+      lane_begin(lane, (int)(draw(lane) % (unsigned)lane->regions));
       begun++;
       depth++;
     } else {
@@ -131,7 +138,8 @@ static void check_between(int64_t value, int64_t low, int64_t high) {
 }
 
 static void check_call(const struct kept *kept, const struct found *found, const struct found *all) {
-  ck_assert_str_eq(found->region, region_names[kept->region]);
+  char name[32];
+  ck_assert_str_eq(found->region, region_name(kept->region, name));
   ck_assert_int_eq(found->parent, kept->parent < 0 ? -1 : all[kept->parent].id);
   check_between(found->start, kept->start_low, kept->start_high);
   if (kept->end_low) check_between(found->end, kept->end_low, kept->end_high);

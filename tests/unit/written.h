@@ -12,6 +12,7 @@
 #include "lanescope.h"
 
 #define LANE_REGIONS 4
+#define LANE_MORE_REGIONS 32 /* what a lane may record if it is told to: regions of the file are written another way */
 
 /* A call. Its start and its end each lay between two readings of lsc_now_ns. */
 struct kept {
@@ -24,7 +25,8 @@ struct kept {
 struct lane {
   lsc_session session;
   int number; /* the thread is called "lane <number>" */
-  lsc_region_id region[LANE_REGIONS];
+  int regions; /* how many it records: LANE_REGIONS at first */
+  lsc_region_id region[LANE_MORE_REGIONS];
   struct kept *call;
   size_t calls, completed, capacity;
   int64_t open; /* position of the innermost open call, -1: none */
