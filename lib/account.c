@@ -13,13 +13,13 @@
  */
 lsc_status lsc_account_init(struct lsc_account *account, size_t threads, size_t tasks) {
   memset(account, 0, sizeof *account);
-  account->regions = lsc_region_count();
+  uint32_t regions = lsc_region_count();
   account->threads = threads;
   account->lanes = 1 + threads + tasks;
-  account->region = calloc((size_t)account->regions + 1, sizeof *account->region);
+  account->region = calloc((size_t)regions + 1, sizeof *account->region);
   account->lane = calloc(account->lanes, sizeof *account->lane);
   if (account->region && account->lane) return LSC_OK;
-  return lsc_fail(LSC_NO_MEMORY, "no memory to sum up %u regions and %zu lanes", account->regions, account->lanes);
+  return lsc_fail(LSC_NO_MEMORY, "no memory to sum up %u regions and %zu lanes", regions, account->lanes);
 }
 
 void lsc_account_free(struct lsc_account *account) {
@@ -123,13 +123,16 @@ static inline void add_call(struct lsc_region_sums *sums, uint32_t call, int64_t
 /* `exclusive` is, until lsc_account_regions, the time of the calls whose parents the region's are. */
 static void add_to_regions(struct lsc_account *account, const struct block *block) {
   const struct lsc_snapshot *s = block->snapshot;
+  uint32_t regions = account->regions;
   for (uint32_t i = 0; i < block->count; i++) {
     if (block->open[i]) continue;
-    uint32_t parent = s->parent[block->first + i];
-    add_call(&account->region[lsc_row_region(block->row[i])], block->first + i, block->start[i], block->end[i]);
+    uint32_t region = lsc_row_region(block->row[i]), parent = s->parent[block->first + i];
+    if (region >= regions) regions = region + 1;
+    add_call(&account->region[region], block->first + i, block->start[i], block->end[i]);
     if (parent != LSC_NO_CALL && lsc_call_is_completed(s, parent))
       account->region[lsc_row_region(s->row[parent])].exclusive += block->end[i] - block->start[i];
   }
+  account->regions = regions;
 }
 
 void lsc_account_calls(struct lsc_account *account, struct lsc_snapshot *s, uint32_t calls) {
