@@ -104,10 +104,10 @@ def check_lane_tables(run, found):
     """True: threads, tasks and lanes are numbered and ordered as they must be."""
     before = len(found.lines)
     found.need(run.has("thread_table") == run.has("events", "thread_ids"), "thread_table and events/thread_ids must be there both, or neither")
-    tasks = run.rows("task_table") > 0
+    tasks = int(np.count_nonzero(run.read("lane_table", "lanes") >= 0))
     for column in ("task_ids", "await_ns"):
         has = run.has("events", column)
-        found.need(has == tasks, f"events/{column} is {'' if has else 'not '}there, and task_table has {run.rows('task_table')} rows")
+        found.need(has == (tasks > 0), f"events/{column} is {'' if has else 'not '}there, and {tasks} rows of lane_table are tasks")
     for table, count in (("thread_table", "threads"), ("task_table", "tasks"), ("lane_table", None)):
         if _check_order(run, found, table) and count:
             _check_numbers(run, found, table, count)

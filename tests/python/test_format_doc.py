@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from heat_run import run_python
+from runs import assert_all_good
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCUMENT = (ROOT / "docs" / "format.md").read_text(encoding="utf-8")
@@ -76,6 +77,7 @@ def files(tmp_path_factory):
     script.write_text(WRITER)
     done = run_python(0, script, folder / "end.h5", folder / "open.h5")
     assert done.returncode == 0, done.stdout + done.stderr
+    assert_all_good(folder)
     return [folder / "end.h5", folder / "open.h5"]
 
 

@@ -13,6 +13,8 @@ from heat_run import run_python
 from lanescope import FormatError, NestingError, _core, _results
 from runs import Run
 
+pytestmark = pytest.mark.bad_files
+
 MPI_PROGRAM = """
 import sys, threading
 from mpi4py import MPI

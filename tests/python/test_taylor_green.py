@@ -21,6 +21,7 @@ def run(request, tmp_path_factory):
     folder = tmp_path_factory.mktemp(f"taylor_green{request.param}")
     done = run_python(request.param, SIM, "--out", folder / "run.h5", "--counts", folder / "counts.json")
     assert done.returncode == 0, done.stdout + done.stderr
+    assert_all_good(folder)
     return {"ranks": max(request.param, 1), "done": done, "folder": folder}
 
 
