@@ -8,6 +8,7 @@ import h5py
 import pytest
 
 from heat_run import EXAMPLES, run_python
+from runs import assert_all_good
 
 if importlib.util.find_spec("mpi4py_fft") is None:
     pytest.skip("mpi4py-fft is not installed", allow_module_level=True)
