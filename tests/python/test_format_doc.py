@@ -6,6 +6,7 @@ from pathlib import Path
 import h5py
 import numpy as np
 import pytest
+from lanescope import _format
 
 from heat_run import run_python
 from runs import assert_all_good
@@ -83,6 +84,16 @@ def files(tmp_path_factory):
 
 def test_the_document_lists_the_columns_of_the_source():
     assert document_columns() == source_columns()
+
+
+def test_the_check_knows_the_columns_of_the_document():
+    types = {**NUMPY_TYPES, "str": _format.STR, "stats": _format.STATS}
+    expected = {group: {name: types[kind] for name, kind in columns} for group, columns in document_columns().items()}
+    assert _format.TABLES == expected
+    assert {(table, column) for table in _format.CALL_TABLES for column in _format.OPTIONAL} == optional_columns()
+    assert _format.STATISTICS == {name: types[kind] for name, kind in statistics_fields()}
+    rows = [(name, row["type"]) for row in document_tables()["/metadata"][0] for name in re.findall(r"`([\w*]+)`", row["attribute"])]
+    assert _format.METADATA == {name: {"i64": int, "str": str}[kind] for name, kind in rows if "*" not in name}
 
 
 def test_the_document_lists_the_fields_of_the_statistics():
