@@ -8,7 +8,7 @@ SUCCESS, VIOLATED, UNREADABLE = 0, 1, 2
 
 
 def main(arguments=None):
-    """The exit status: 0 all is well; 1 a file breaks its format; 2 a file cannot be read, or the command was misused."""
+    """The exit status: 0 all is well; 1 a file breaks its format; 2 a file cannot be read, or misuse."""
     parser = argparse.ArgumentParser(prog="lanescope", description="Looks at files of runs.", allow_abbrev=False)
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     about = {
@@ -49,10 +49,21 @@ def _check(path):
     for line in checked.violations:
         _say(f"{path}: {line}")
     if checked.violations:
-        rest = "" if checked.is_whole else f"; the check ended here" if len(checked.violations) == LIMIT else "; what depends on it was not looked at"
+        rest = (
+            ""
+            if checked.is_whole
+            else "; the check ended here"
+            if len(checked.violations) == LIMIT
+            else "; what depends on it was not looked at"
+        )
         _say(f"{path}: {plural(len(checked.violations), 'violation')}{rest}")
         return VIOLATED
-    counts = ((checked.ranks, "rank"), (checked.calls, "call"), (checked.open_calls, "open call"), (checked.regions, "region"))
+    counts = (
+        (checked.ranks, "rank"),
+        (checked.calls, "call"),
+        (checked.open_calls, "open call"),
+        (checked.regions, "region"),
+    )
     _say(f"{path}: good: " + ", ".join(plural(*count) for count in counts))
     return SUCCESS
 

@@ -15,7 +15,7 @@ EACH = 3
 
 @dataclasses.dataclass(frozen=True)
 class Checked:
-    """What was found in a file. violations: one line each, at most LIMIT. is_whole: nothing stopped the look before its end."""
+    """What was found in a file. violations: one line each, at most LIMIT. is_whole: all was looked at."""
 
     path: str
     violations: list
@@ -45,12 +45,14 @@ class Findings:
             self.add(line)
 
     def rows(self, bad, table, numbers, words):
-        """Names the rows where `bad`, an array of bool. numbers: row of each, or that of the first. words(i): what is wrong."""
+        """Names the rows where `bad`, an array of bool. numbers: row of each, or that of the first. words(i): the fault."""
         hits = np.flatnonzero(bad)
         for i in hits[:EACH].tolist():
             self.add(f"{table} row {self._number(numbers, i)}: {words(i)}")
         if len(hits) > EACH:
-            self.add(f"{table}: the same in {len(hits) - EACH:,} more rows up to {self._number(numbers, int(hits[-1]))}")
+            self.add(
+                f"{table}: the same in {len(hits) - EACH:,} more rows up to {self._number(numbers, int(hits[-1]))}"
+            )
 
     @staticmethod
     def _number(numbers, i):
@@ -113,7 +115,7 @@ class Run:
 
 
 def check(path):
-    """Checked: every relation of format 1, of one file. OSError, FormatError: it is no file of lanescope that can be read."""
+    """The Checked of a file: every relation of format 1. OSError, FormatError: it is no file of lanescope to read."""
     source = FileSource(path)
     if source.is_foreign:
         raise FormatError(f"{path} was written by another program: it has no attribute lanescope_format to check by")

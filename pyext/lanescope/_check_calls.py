@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The index and the rows of /events and /open_calls, each row by itself and the statistics, in the order of the file."""
+"""The index and the rows of /events and /open_calls, each row by itself, and the statistics, as the file orders them."""
 import numpy as np
 
 from ._format import APIS, NO_REGION
@@ -14,14 +14,22 @@ def check_index(run, found):
     table, before, index = "rank_region_index", len(found.lines), run.index
     rows, counts, offsets = index["rows"], index["event_counts"], index["event_offsets"]
     regions, ranks = index["region_ids"], index["ranks"]
-    found.rows(regions >= len(run.names), table, rows, lambda i: f"region_ids is {regions[i]}, and there are {len(run.names)} regions")
+    found.rows(
+        regions >= len(run.names),
+        table,
+        rows,
+        lambda i: f"region_ids is {regions[i]}, and there are {len(run.names)} regions",
+    )
     found.rows(ranks >= run.ranks, table, rows, lambda i: f"ranks is {ranks[i]}, and there are {run.ranks} ranks")
     found.rows(counts < 1, table, rows, lambda i: f"event_counts is {counts[i]}, expected 1 or more")
     expected = np.cumsum(counts) - counts
     words = lambda i: f"event_offsets is {offsets[i]}, expected {expected[i]}: pieces must follow one another"
     found.rows(offsets != expected, table, rows, words)
     total = int(counts.sum())
-    found.need(total == run.rows("events"), f"{table} event_counts add up to {total}, expected {run.rows('events')}, the rows of events")
+    found.need(
+        total == run.rows("events"),
+        f"{table} event_counts add up to {total}, expected {run.rows('events')}, the rows of events",
+    )
     early = np.diff(ranks, prepend=ranks[:1]) < 0
     found.rows(early, table, rows, lambda i: f"ranks is {ranks[i]}, and the piece before is of rank {ranks[i - 1]}")
     key = ranks * 2**32 + regions
@@ -34,7 +42,12 @@ def check_index(run, found):
     found.rows(unused, "region_table", 0, lambda i: f"{run.names[i]!r} has no row in {table}, so no completed call")
     calls, there = run.rank_column("calls"), np.zeros(run.ranks, np.int64)
     np.add.at(there, ranks, counts)
-    found.rows(calls != there, "rank_table", 0, lambda i: f"calls is {calls[i]}, expected {there[i]}, the rank's rows of events")
+    found.rows(
+        calls != there,
+        "rank_table",
+        0,
+        lambda i: f"calls is {calls[i]}, expected {there[i]}, the rank's rows of events",
+    )
     return len(found.lines) == before
 
 
@@ -52,12 +65,19 @@ def check_open_calls(run, found):
     found.rows(ranks >= run.ranks, table, 0, lambda i: f"ranks is {ranks[i]}, and there are {run.ranks} ranks")
     early = np.zeros(len(ids), bool)
     early[1:] = (ranks[1:] < ranks[:-1]) | (ranks[1:] == ranks[:-1]) & (ids[1:] <= ids[:-1])
-    words = lambda i: f"rank and call_ids are {ranks[i]} and {ids[i]}, after {ranks[i - 1]} and {ids[i - 1]}: they must increase"
+    words = (
+        lambda i: f"ranks and call_ids are {ranks[i]}, {ids[i]}, after {ranks[i - 1]}, {ids[i - 1]}: they must increase"
+    )
     found.rows(early, table, 0, words)
     if len(found.lines) > before:
         return False
     calls, there = run.rank_column(table), np.bincount(ranks, minlength=run.ranks)
-    found.rows(calls != there, "rank_table", 0, lambda i: f"open_calls is {calls[i]}, expected {there[i]}, the rank's rows there")
+    found.rows(
+        calls != there,
+        "rank_table",
+        0,
+        lambda i: f"open_calls is {calls[i]}, expected {there[i]}, the rank's rows there",
+    )
     _check_open_regions(run, found)
     columns = {"ranks": ranks, "call_ids": ids, **_optional(run, table, 0, len(ids))}
     columns["durations"] = np.full(len(ids), np.iinfo(np.int64).max)
@@ -80,7 +100,12 @@ def _check_depths(run, found, ranks, ids):
     row_of = {key: i for i, key in enumerate(zip(ranks.tolist(), ids.tolist()))}
     around = [row_of.get(key, -1) for key in zip(ranks.tolist(), parents.tolist())]
     expected = np.array([0 if row < 0 else depths[row] + 1 for row in around], np.int64)
-    found.rows(depths != expected, "open_calls", 0, lambda i: f"depth is {depths[i]}, expected {expected[i]}, by its parent_ids {parents[i]}")
+    found.rows(
+        depths != expected,
+        "open_calls",
+        0,
+        lambda i: f"depth is {depths[i]}, expected {expected[i]}, by its parent_ids {parents[i]}",
+    )
 
 
 def _optional(run, table, first, end):
@@ -95,7 +120,12 @@ def _check_row_values(run, found, table, first, columns):
     """ranks, call_ids, durations, thread_ids, task_ids, await_ns, apis: what each row must keep by itself."""
     ranks, ids = columns["ranks"], columns["call_ids"]
     calls = (run.rank_column("calls") + run.rank_column("open_calls"))[ranks]
-    found.rows((ids < 0) | (ids >= calls), table, first, lambda i: f"call_ids is {ids[i]}, and rank {ranks[i]} has {calls[i]} calls")
+    found.rows(
+        (ids < 0) | (ids >= calls),
+        table,
+        first,
+        lambda i: f"call_ids is {ids[i]}, and rank {ranks[i]} has {calls[i]} calls",
+    )
     for column, count in (("thread_ids", "threads"), ("task_ids", "tasks")):
         values, there = columns[column], run.rank_column(count)[ranks]
         words = lambda i: f"{column} is {values[i]}, and rank {ranks[i]} has {there[i]} {count}"
@@ -133,7 +163,7 @@ class _Pieces:
 
 
 def check_events(run, found):
-    """(runs, True if the numbers of the calls increase in each piece). runs: first row in /events, row of the sorted index,
+    """(runs, True if the rows are sound). runs: an array of first row in /events, row of the sorted index,
     window, number of calls: stretches of calls of one region whose numbers lie in one window."""
     before = len(found.lines)
     statistics, runs, apis, last = Statistics(len(run.index["rows"])), [], set(), (-1, -1)
@@ -161,7 +191,9 @@ def _check_place(run, found, first, columns, segment, last):
     for column in ("ranks", "region_ids"):
         values, expected = columns[column], run.index[column][segment]
         bad = values != expected
-        found.rows(bad, "events", first, lambda i: f"{column} is {values[i]}, expected {expected[i]}, by rank_region_index")
+        found.rows(
+            bad, "events", first, lambda i: f"{column} is {values[i]}, expected {expected[i]}, by rank_region_index"
+        )
         columns[column] = expected
     ids = columns["call_ids"]
     early = (np.diff(ids, prepend=last[1]) <= 0) & (np.diff(segment, prepend=last[0]) == 0)
@@ -218,10 +250,20 @@ class Statistics:
         stored = run.read(table, "summary_statistics")[rows]
         for name, expected in {**self.whole, "gpu_count": 0 * rows, "gpu_total": 0 * rows}.items():
             there = stored[name]
-            found.rows(there != expected, table, rows, lambda i: f"summary_statistics {name} is {there[i]}, expected {expected[i]}")
+            found.rows(
+                there != expected,
+                table,
+                rows,
+                lambda i: f"summary_statistics {name} is {there[i]}, expected {expected[i]}",
+            )
         rounding = 1e-9 * np.abs(self.mean)
-        allowed = {"mean": rounding, "m2": 1e-6 * self.m2 + rounding * np.sqrt(self.counts * self.m2) + self.counts * rounding**2}
+        allowed = {
+            "mean": rounding,
+            "m2": 1e-6 * self.m2 + rounding * np.sqrt(self.counts * self.m2) + self.counts * rounding**2,
+        }
         for name, expected in {"mean": self.mean, "m2": self.m2}.items():
             there = stored[name]
             bad = ~(np.abs(there - expected) <= allowed[name])
-            found.rows(bad, table, rows, lambda i: f"summary_statistics {name} is {there[i]:.17g}, expected {expected[i]:.17g}")
+            found.rows(
+                bad, table, rows, lambda i: f"summary_statistics {name} is {there[i]:.17g}, expected {expected[i]:.17g}"
+            )

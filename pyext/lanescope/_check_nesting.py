@@ -61,7 +61,9 @@ class _Rank:
         open_borders = np.searchsorted(open_calls["call_ids"], windows * WINDOW)
         for window in windows[:-1].tolist():
             part = runs[:, borders[window] : borders[window + 1]]
-            opened = {name: values[open_borders[window] : open_borders[window + 1]] for name, values in open_calls.items()}
+            opened = {
+                name: values[open_borders[window] : open_borders[window + 1]] for name, values in open_calls.items()
+            }
             first = window * WINDOW
             if not self._look(part, opened, first, min(first + WINDOW, calls)):
                 return False
@@ -72,7 +74,9 @@ class _Rank:
         spans = _joined(runs)
         count = int(spans[:, 1].sum()) + len(opened["rows"])
         if count > 2 * WINDOW:
-            self._found.add(f"rank {self._rank}: {count:,} calls have call_ids from {first} to {end - 1}, expected each once")
+            self._found.add(
+                f"rank {self._rank}: {count:,} calls have call_ids from {first} to {end - 1}, expected each once"
+            )
             return False
         calls = self._read(runs, spans, opened)
         if not self._is_dense(calls["call_ids"], calls["rows"], first, end):
@@ -104,9 +108,15 @@ class _Rank:
         for i in again[:3].tolist():
             words = f"call_ids is {ids[i]}, which {_place(rows[i])} has already"
             self._found.add(f"{_place(rows[i + 1])} of rank {self._rank}: {words}")
-        missing = np.setdiff1d(np.arange(first, end), ids, assume_unique=not len(again)) if len(ids) != end - first or len(again) else ()
+        missing = (
+            np.setdiff1d(np.arange(first, end), ids, assume_unique=not len(again))
+            if len(ids) != end - first or len(again)
+            else ()
+        )
         for number in missing[:3]:
-            self._found.add(f"rank {self._rank}: no call has call_ids {number}, expected all from 0 to the number of its calls")
+            self._found.add(
+                f"rank {self._rank}: no call has call_ids {number}, expected all from 0 to the number of its calls"
+            )
         return not len(again) and not len(missing)
 
     def _rows(self, bad, calls, words):
@@ -134,23 +144,36 @@ class _Rank:
     def _check_parents(self, calls, frames):
         """Where in frames the parent of each call stands; -1: it has none, or none that is right."""
         ids, parents = calls["call_ids"], calls["parent_ids"]
-        self._rows((parents < -1) | (parents >= ids), calls, lambda i: f"parent_ids is {parents[i]}, expected -1 or below its call_ids {ids[i]}")
+        self._rows(
+            (parents < -1) | (parents >= ids),
+            calls,
+            lambda i: f"parent_ids is {parents[i]}, expected -1 or below its call_ids {ids[i]}",
+        )
         has = (parents >= 0) & (parents < ids)
         place = np.minimum(np.searchsorted(frames["call_ids"], parents), len(frames["call_ids"]) - 1)
         is_there = has & (frames["call_ids"][place] == parents)
         ends, lanes = calls["end_times"], calls["lanes"]
         over = has & ~is_there
-        self._rows(over, calls, lambda i: f"parent_ids is {parents[i]}, a call of rank {self._rank} that does not enclose it: it ended before")
+        self._rows(
+            over,
+            calls,
+            lambda i: f"parent_ids is {parents[i]}, which does not enclose it: it ended before {calls['start_times'][i]}",
+        )
         other = is_there & (frames["lanes"][place] != lanes)
-        words = lambda i: f"parent_ids is {parents[i]}, a call on lane {frames['lanes'][place[i]]}; this one is on lane {lanes[i]}"
+        words = (
+            lambda i: f"parent_ids is {parents[i]}, on lane {frames['lanes'][place[i]]}; this call is on lane {lanes[i]}"
+        )
         self._rows(other, calls, words)
         outside = is_there & ~other & (frames["end_times"][place] < ends)
-        words = lambda i: f"parent_ids is {parents[i]}, which does not enclose it: it ends at {frames['end_times'][place[i]]}, this one {_end(ends[i])}"
+        words = (
+            lambda i: f"parent_ids is {parents[i]}, which does not enclose it: it ends at"
+            f" {frames['end_times'][place[i]]}, this one {_end(ends[i])}"
+        )
         self._rows(outside, calls, words)
         return np.where(is_there, place, -1)
 
     def _check_siblings(self, calls, frames, parent, carried):
-        """No earlier call beside it on its lane, with the same parent, encloses a call: that one would be its parent."""
+        """No earlier call of the same lane and parent encloses a call: that one would be its parent."""
         at = np.flatnonzero(calls["lanes"] != -1)
         lane = self._lanes.place(calls["lanes"][at])
         group = np.where(parent[at] >= 0, parent[at], len(frames["rows"]) + lane)
@@ -162,7 +185,12 @@ class _Rank:
         hidden = (before > ends) | ((before == ends) & (ends == NEVER))
         bad = np.zeros(len(calls["rows"]), bool)
         bad[at[hidden]] = True
-        self._rows(bad, calls, lambda i: f"parent_ids is {calls['parent_ids'][i]}, and another call inside that one, on lane {calls['lanes'][i]}, encloses it")
+        self._rows(
+            bad,
+            calls,
+            lambda i: f"parent_ids is {calls['parent_ids'][i]}, and a call inside that one encloses it, too, on lane"
+            f" {calls['lanes'][i]}",
+        )
         frames["covered"] = after[: len(frames["rows"])]
         self._lanes.covered_by_outermost = after[len(frames["rows"]) :]
 
@@ -206,7 +234,10 @@ class _Lanes:
         place = self.place(calls["lanes"])
         unknown = np.flatnonzero(place == len(self._lanes))
         for i in unknown[:3].tolist():
-            found.add(f"{_place(calls['rows'][i])}: it is on lane {calls['lanes'][i]}, and lane_table has no such lane of rank {self._rank}")
+            found.add(
+                f"{_place(calls['rows'][i])}: it is on lane {calls['lanes'][i]}, which lane_table does not have for rank"
+                f" {self._rank}"
+            )
         self._apis.update(np.unique(calls["apis"][calls["lanes"] == -1]).tolist())
         keep = np.flatnonzero(place < len(self._lanes))
         keep = keep[np.argsort(place[keep], kind="stable")]
@@ -238,7 +269,10 @@ class _Lanes:
         found.rows(empty, "lane_table", rows, lambda i: "no call ran on this lane")
         for name, values in expected.items():
             there = self._run.read("lane_table", name, self._first, self._end).astype(np.int64)[self._order]
-            words = lambda i: f"{name} is {there[i]}, expected {values[i]} by the calls of lane {self._lanes[i]} of rank {self._rank}"
+            words = (
+                lambda i: f"{name} is {there[i]}, expected {values[i]} by the calls of lane {self._lanes[i]} of rank"
+                f" {self._rank}"
+            )
             found.rows((there != values) & ~empty, "lane_table", rows, words)
         self._check_name(found, rows)
 
@@ -248,12 +282,14 @@ class _Lanes:
             name = self._run.read("lane_table", "name", int(rows[i]), int(rows[i]) + 1)[0]
             makers = [",".join(sorted(APIS[api] for api in self._apis))] if -1 not in self._apis else sorted(APIS)
             expected = " or ".join(makers)
-            found.need(name in makers, f"lane_table row {rows[i]}: name is {name!r}, expected {expected}, who made its calls")
+            found.need(
+                name in makers, f"lane_table row {rows[i]}: name is {name!r}, expected {expected}, who made its calls"
+            )
 
 
 def _highest_before(group, values, initial):
-    """(for each value the highest of its group before it, the highest of every group). Sorted by group; initial: of each
-    group before the first value."""
+    """(for each value the highest of its group before it, the highest of every group). Sorted by group; initial: of
+    each group before the first value."""
     if not len(group):
         return values, initial.copy()
     starts = np.flatnonzero(np.diff(group, prepend=group[0] - 1))
@@ -305,7 +341,9 @@ def _open_calls(run, first, end):
     calls["end_times"] = np.full(end - first, NEVER)
     calls["lanes"] = _lanes_of(run, "open_calls", first, end)
     has_apis = run.has("open_calls", "apis")
-    calls["apis"] = run.read("open_calls", "apis", first, end).astype(np.int64) if has_apis else np.full(end - first, -1)
+    calls["apis"] = (
+        run.read("open_calls", "apis", first, end).astype(np.int64) if has_apis else np.full(end - first, -1)
+    )
     calls["segments"] = np.full(end - first, -1)
     calls["rows"] = -1 - np.arange(first, end)
     return calls

@@ -96,18 +96,26 @@ def _is_list_of_strings(text):
 
 def _check_texts(found, table, first, columns):
     for column, texts in columns.items():
-        bad = np.array([any("\ud800" <= c <= "\udfff" for c in text) if not text.isascii() else False for text in texts], bool)
+        bad = np.array(
+            [any("\ud800" <= c <= "\udfff" for c in text) if not text.isascii() else False for text in texts], bool
+        )
         found.rows(bad, table, first, lambda i: f"{column} is {texts[i]!r}, which is no UTF-8")
 
 
 def check_lane_tables(run, found):
     """True: threads, tasks and lanes are numbered and ordered as they must be."""
     before = len(found.lines)
-    found.need(run.has("thread_table") == run.has("events", "thread_ids"), "thread_table and events/thread_ids must be there both, or neither")
+    found.need(
+        run.has("thread_table") == run.has("events", "thread_ids"),
+        "thread_table and events/thread_ids must be there both, or neither",
+    )
     tasks = int(np.count_nonzero(run.read("lane_table", "lanes") >= 0))
     for column in ("task_ids", "await_ns"):
         has = run.has("events", column)
-        found.need(has == (tasks > 0), f"events/{column} is {'' if has else 'not '}there, and {tasks} rows of lane_table are tasks")
+        found.need(
+            has == (tasks > 0),
+            f"events/{column} is {'' if has else 'not '}there, and {tasks} rows of lane_table are tasks",
+        )
     for table, count in (("thread_table", "threads"), ("task_table", "tasks"), ("lane_table", None)):
         if _check_order(run, found, table) and count:
             _check_numbers(run, found, table, count)
@@ -153,7 +161,9 @@ def _check_threads(run, found, first, end):
     starts, ends, cpu, daemon, names = (
         run.read(table, name, first, end) for name in ("start_ns", "end_ns", "cpu_ns", "daemon", "name")
     )
-    found.rows((ends != -1) & (ends < starts), table, first, lambda i: f"end_ns is {ends[i]}, before start_ns {starts[i]}")
+    found.rows(
+        (ends != -1) & (ends < starts), table, first, lambda i: f"end_ns is {ends[i]}, before start_ns {starts[i]}"
+    )
     found.rows(cpu < -1, table, first, lambda i: f"cpu_ns is {cpu[i]}, expected -1 or more")
     found.rows((daemon != 0) & (daemon != 1), table, first, lambda i: f"daemon is {daemon[i]}, expected 0 or 1")
     _check_texts(found, table, first, {"name": names})

@@ -179,14 +179,26 @@ MUTATIONS = {
     "mpi_size": (lambda e: set_attribute(e, "mpi_size", 7), "metadata mpi_size is 7, expected 1"),
     "finalize_time": (lambda e: set_attribute(e, "finalize_time_ns", 5), "metadata finalize_time_ns is 5, before"),
     "timestamp": (lambda e: set_attribute(e, "timestamp", "today"), "metadata timestamp is 'today'"),
-    "timestamp_other": (lambda e: set_attribute(e, "timestamp", "2001-01-01T00:00:00+00:00"), "metadata timestamp is '2001"),
+    "timestamp_other": (
+        lambda e: set_attribute(e, "timestamp", "2001-01-01T00:00:00+00:00"),
+        "metadata timestamp is '2001",
+    ),
     "attribute_type": (lambda e: set_attribute(e, "user", 3), "metadata user is 3, expected one text"),
-    "attribute_array": (lambda e: set_attribute(e, "total_cores", [3]), "metadata total_cores is array([3]), expected one i64"),
-    "attribute_gone": (lambda e: e.file["metadata"].attrs.__delitem__("hostname"), "metadata has no attribute hostname"),
+    "attribute_array": (
+        lambda e: set_attribute(e, "total_cores", [3]),
+        "metadata total_cores is array([3]), expected one i64",
+    ),
+    "attribute_gone": (
+        lambda e: e.file["metadata"].attrs.__delitem__("hostname"),
+        "metadata has no attribute hostname",
+    ),
     "table_gone": (lambda e: e.file.__delitem__("lane_table"), "there is no table lane_table"),
     "column_gone": (lambda e: e.file.__delitem__("events/parent_ids"), "events has no column parent_ids"),
     "column_type": (lambda e: e.retype("lane_table/calls", "i8"), "lane_table/calls has type <i8, expected <u8"),
-    "text_type": (lambda e: e.retype("lane_table/kind", "S9"), "lane_table/kind has type string of fixed length in ascii"),
+    "text_type": (
+        lambda e: e.retype("lane_table/kind", "S9"),
+        "lane_table/kind has type string of fixed length in ascii",
+    ),
     "thread_table_gone": (lambda e: e.file.__delitem__("thread_table"), "thread_table and events/thread_ids"),
     "tasks_gone": (lambda e: e.file.__delitem__("events/await_ns"), "events/await_ns is not there"),
     "rank": (lambda e: e.put("rank_table/ranks", 0, 4), "rank_table row 0: ranks is 4, expected 0"),
@@ -198,10 +210,16 @@ MUTATIONS = {
     "error": (lambda e: e.put("rank_table/clock_error_ns", 0, -1), "rank_table row 0: clock_error_ns is -1"),
     "overhead": (lambda e: e.put("rank_table/overhead_ns", 0, -1), "rank_table row 0: overhead_ns is -1"),
     "status": (lambda e: e.put("rank_table/status", 0, 3), "rank_table row 0: status is 3"),
-    "dropped": (lambda e: e.put("rank_table/dropped_calls", 0, 2), "rank_table row 0: dropped_calls is 2 and drop_reason ''"),
+    "dropped": (
+        lambda e: e.put("rank_table/dropped_calls", 0, 2),
+        "rank_table row 0: dropped_calls is 2 and drop_reason ''",
+    ),
     "thread_index": (lambda e: e.put("thread_table/index", 1, 2), "thread_table row 1: index is 2, expected 1"),
     "thread_rank": (lambda e: e.put("thread_table/ranks", 1, 1), "thread_table row 1: ranks is 1"),
-    "thread_end": (lambda e: e.put("thread_table/end_ns", 1, -(10**12)), "thread_table row 1: end_ns is -1000000000000"),
+    "thread_end": (
+        lambda e: e.put("thread_table/end_ns", 1, -(10**12)),
+        "thread_table row 1: end_ns is -1000000000000",
+    ),
     "thread_cpu": (lambda e: e.put("thread_table/cpu_ns", 1, -2), "thread_table row 1: cpu_ns is -2"),
     "thread_daemon": (lambda e: e.put("thread_table/daemon", 1, 2), "thread_table row 1: daemon is 2"),
     "task_index": (lambda e: e.put("task_table/index", 1, 0), "task_table row 1: index is 0, expected 1"),
@@ -211,7 +229,10 @@ MUTATIONS = {
     "lane": (lambda e: e.put("lane_table/lanes", 1, 77), "lane_table row 1: lanes is 77"),
     "lane_order": (lambda e: e.put("lane_table/lanes", 1, -2), "lane_table row 1: lanes is -2, after -2"),
     "lane_kind": (lambda e: rename(e, "lane_table/kind", 1, "fibre"), "lane_table row 1: kind and name are ('fibre'"),
-    "lane_name": (lambda e: rename(e, "lane_table/name", 1, "N"), "lane_table row 1: kind and name are ('thread', 'N')"),
+    "lane_name": (
+        lambda e: rename(e, "lane_table/name", 1, "N"),
+        "lane_table row 1: kind and name are ('thread', 'N')",
+    ),
     "lane_calls": (lambda e: e.add("lane_table/calls", 1, 1), "lane_table row 1: calls is"),
     "lane_open": (lambda e: e.add("lane_table/open_calls", 1, 1), "lane_table row 1: open_calls is 1, expected 0"),
     "lane_first": (lambda e: e.add("lane_table/first_ns", 1, 1), "lane_table row 1: first_ns is"),
@@ -219,54 +240,113 @@ MUTATIONS = {
     "lane_busy": (lambda e: e.add("lane_table/busy_ns", 1, 1), "lane_table row 1: busy_ns is"),
     "name_twice": (lambda e: rename(e, "region_table/names", 1, e.names[0]), "region_table row 1: names is"),
     "name_unused": (drop_region, "'nobody' has no row in rank_region_index"),
-    "index_region": (lambda e: e.put("rank_region_index/region_ids", 1, 99), "rank_region_index row 1: region_ids is 99"),
-    "index_twice": (lambda e: e.put("rank_region_index/region_ids", 1, 0), "rank_region_index row 1: rank 0 and region 0"),
+    "index_region": (
+        lambda e: e.put("rank_region_index/region_ids", 1, 99),
+        "rank_region_index row 1: region_ids is 99",
+    ),
+    "index_twice": (
+        lambda e: e.put("rank_region_index/region_ids", 1, 0),
+        "rank_region_index row 1: rank 0 and region 0",
+    ),
     "index_rank": (lambda e: e.put("rank_region_index/ranks", 1, 1), "rank_region_index row 1: ranks is 1"),
-    "index_offset": (lambda e: e.add("rank_region_index/event_offsets", 1, 1), "rank_region_index row 1: event_offsets is"),
-    "index_count": (lambda e: e.add("rank_region_index/event_counts", 1, 1), "rank_region_index event_counts add up to"),
-    "index_empty": (lambda e: e.put("rank_region_index/event_counts", 1, 0), "rank_region_index row 1: event_counts is 0"),
+    "index_offset": (
+        lambda e: e.add("rank_region_index/event_offsets", 1, 1),
+        "rank_region_index row 1: event_offsets is",
+    ),
+    "index_count": (
+        lambda e: e.add("rank_region_index/event_counts", 1, 1),
+        "rank_region_index event_counts add up to",
+    ),
+    "index_empty": (
+        lambda e: e.put("rank_region_index/event_counts", 1, 0),
+        "rank_region_index row 1: event_counts is 0",
+    ),
     "line": (lambda e: e.put("rank_region_index/source_lines", 1, -5), "rank_region_index row 1: source_lines is -5"),
     "tags": (lambda e: rename(e, "rank_region_index/tags", 1, "[1]"), "rank_region_index row 1: tags is '[1]'"),
-    "text": (lambda e: rename(e, "rank_region_index/source_files", 1, b"\xff"), "rank_region_index row 1: source_files is '\\udcff'"),
-    "exclusive": (lambda e: e.add("rank_region_index/exclusive_totals", 1, 1), "rank_region_index row 1: exclusive_totals is"),
+    "text": (
+        lambda e: rename(e, "rank_region_index/source_files", 1, b"\xff"),
+        "rank_region_index row 1: source_files is '\\udcff'",
+    ),
+    "exclusive": (
+        lambda e: e.add("rank_region_index/exclusive_totals", 1, 1),
+        "rank_region_index row 1: exclusive_totals is",
+    ),
     **{
-        f"statistics_{name}": (lambda e, name=name: e.field(name, 1), f"rank_region_index row 1: summary_statistics {name} is")
-        for name in ("total", "minimum", "maximum", "first", "last", "start_minimum", "end_maximum", "gpu_count", "gpu_total", "mean")
+        f"statistics_{name}": (
+            lambda e, name=name: e.field(name, 1),
+            f"rank_region_index row 1: summary_statistics {name} is",
+        )
+        for name in (
+            "total",
+            "minimum",
+            "maximum",
+            "first",
+            "last",
+            "start_minimum",
+            "end_maximum",
+            "gpu_count",
+            "gpu_total",
+            "mean",
+        )
     },
     "statistics_m2": (lambda e: e.field("m2", 1e9), "rank_region_index row 1: summary_statistics m2 is"),
     "event_rank": (lambda e: e.put("events/ranks", 5, 3), "events row 5: ranks is 3, expected 0"),
     "event_region": (lambda e: e.put("events/region_ids", 5, 3), "events row 5: region_ids is 3, expected"),
-    "event_thread": (lambda e: e.put("events/thread_ids", 5, 3), "events row 5: thread_ids is 3, and rank 0 has 3 threads"),
-    "event_other_thread": (lambda e: e.put("events/thread_ids", e.event("outer"), 2), "a call on lane -4; this one is on lane"),
+    "event_thread": (
+        lambda e: e.put("events/thread_ids", 5, 3),
+        "events row 5: thread_ids is 3, and rank 0 has 3 threads",
+    ),
+    "event_other_thread": (
+        lambda e: e.put("events/thread_ids", e.event("outer"), 2),
+        "on lane -4; this call is on lane",
+    ),
     "event_task": (lambda e: e.put("events/task_ids", 5, -2), "events row 5: task_ids is -2"),
     "event_await": (lambda e: e.put("events/await_ns", 5, 1), "events row 5: await_ns is 1"),
-    "event_await_long": (lambda e: e.put("events/await_ns", e.event("waits"), 10**12), "await_ns is 1000000000000 in a call of"),
+    "event_await_long": (
+        lambda e: e.put("events/await_ns", e.event("waits"), 10**12),
+        "await_ns is 1000000000000 in a call of",
+    ),
     "event_api": (lambda e: e.put("events/apis", 5, 3), "events row 5: apis is 3"),
     "one_api": (one_api, "apis is {0} everywhere"),
     "event_end": (lambda e: e.put("events/end_times", 5, 1), "events row 5: end_times is 1, before start_times"),
-    "number_high": (lambda e: e.put("events/call_ids", e.event("from C"), 10**6), "call_ids is 1000000, and rank 0 has"),
+    "number_high": (
+        lambda e: e.put("events/call_ids", e.event("from C"), 10**6),
+        "call_ids is 1000000, and rank 0 has",
+    ),
     "number_order": (lambda e: swap(e, "events/call_ids", 5, 6), "events row 6: call_ids is"),
     "number_twice": (lambda e: e.add("events/call_ids", e.event("from C"), 1), "has already"),
     "number_missing": (lambda e: e.add("events/call_ids", e.event("from C"), 1), "rank 0: no call has call_ids"),
     "start_order": (start_before_the_one_before, "and the call numbered before it began at"),
-    "parent_self": (lambda e: e.put("events/parent_ids", 5, e.file["events/call_ids"][5]), "events row 5: parent_ids is"),
+    "parent_self": (
+        lambda e: e.put("events/parent_ids", 5, e.file["events/call_ids"][5]),
+        "events row 5: parent_ids is",
+    ),
     "parent_low": (lambda e: e.put("events/parent_ids", 5, -2), "events row 5: parent_ids is -2"),
     "parent_over": (to_call_before, "which does not enclose it: it ends at"),
-    "parent_lane": (to_other_lane, "a call on lane"),
-    "parent_far": (to_grandparent, "and another call inside that one, on lane"),
+    "parent_lane": (to_other_lane, "this call is on lane"),
+    "parent_far": (to_grandparent, "and a call inside that one encloses it"),
     "parent_none": (lambda e: e.put("events/parent_ids", e.event("inner"), -1), "encloses it"),
     "child_outside": (child_ends_late, "which does not enclose it: it ends at"),
     "open_empty": (empty_open_calls, "open_calls has no rows; it must be left out"),
     "open_column": (lambda e: e.file.__delitem__("open_calls/apis"), "apis must be in events and in open_calls"),
     "open_rank": (lambda e: e.put("open_calls/ranks", 1, 3), "open_calls row 1: ranks is 3"),
-    "open_order": (lambda e: swap(e, "open_calls/call_ids", 0, 1), "open_calls row 1: rank and call_ids are"),
-    "open_region": (lambda e: e.put("open_calls/region_ids", 0, 0), "open_calls row 0: region_ids is 0, expected 4294967295"),
+    "open_order": (lambda e: swap(e, "open_calls/call_ids", 0, 1), "open_calls row 1: ranks and call_ids are"),
+    "open_region": (
+        lambda e: e.put("open_calls/region_ids", 0, 0),
+        "open_calls row 0: region_ids is 0, expected 4294967295",
+    ),
     "open_name": (lambda e: rename(e, "open_calls/region_names", 1, "nix"), "open_calls row 1: region_ids is"),
     "open_depth": (lambda e: e.put("open_calls/depth", 1, 2), "open_calls row 1: depth is 2, expected 1"),
     "open_parent": (lambda e: e.put("open_calls/parent_ids", 1, -1), "open_calls row 1: depth is 1, expected 0"),
-    "open_start": (lambda e: e.put("open_calls/start_times", 1, 1), "open_calls row 1: start_times is 1, and the call numbered"),
+    "open_start": (
+        lambda e: e.put("open_calls/start_times", 1, 1),
+        "open_calls row 1: start_times is 1, and the call numbered",
+    ),
     "open_thread": (lambda e: e.put("open_calls/thread_ids", 1, 9), "open_calls row 1: thread_ids is 9"),
-    "open_number": (lambda e: e.add("events/call_ids", e.event("inner", -1), -1), "open_calls row 1 of rank 0: call_ids is"),
+    "open_number": (
+        lambda e: e.add("events/call_ids", e.event("inner", -1), -1),
+        "open_calls row 1 of rank 0: call_ids is",
+    ),
 }
 
 
@@ -305,7 +385,16 @@ def test_pieces_and_windows_of_any_size_find_the_same(good, tmp_path, monkeypatc
     monkeypatch.setattr(_check_calls, "WINDOW", window)
     monkeypatch.setattr(_check_nesting, "WINDOW", window)
     assert _check.check(good).violations == []
-    for name in ("parent_far", "parent_none", "parent_lane", "child_outside", "number_missing", "lane_busy", "exclusive", "statistics_m2"):
+    for name in (
+        "parent_far",
+        "parent_none",
+        "parent_lane",
+        "child_outside",
+        "number_missing",
+        "lane_busy",
+        "exclusive",
+        "statistics_m2",
+    ):
         edit = Edit(good, tmp_path / f"{name}.h5")
         change, words = MUTATIONS[name]
         change(edit)
@@ -378,7 +467,13 @@ def test_what_is_no_file_of_lanescope_gives_one_line_and_status_2(good, tmp_path
     make_unreadable(good, path, kind)
     assert main(["check", str(path)]) == 2
     out, err = capsys.readouterr()
-    assert out == "" and err.count("\n") == 1 and err.startswith("lanescope: ") and UNREADABLE[kind] in err and str(path) in err
+    assert (
+        out == ""
+        and err.count("\n") == 1
+        and err.startswith("lanescope: ")
+        and UNREADABLE[kind] in err
+        and str(path) in err
+    )
 
 
 def test_a_file_that_was_cut_anywhere_gives_one_line(good, tmp_path, capsys):
@@ -393,7 +488,9 @@ def test_a_file_that_was_cut_anywhere_gives_one_line(good, tmp_path, capsys):
 EXTREMES = [0, 2**63 - 1, -(2**63)]
 
 
-@pytest.mark.parametrize("table", ["rank_table", "thread_table", "task_table", "lane_table", "rank_region_index", "events", "open_calls"])
+@pytest.mark.parametrize(
+    "table", ["rank_table", "thread_table", "task_table", "lane_table", "rank_region_index", "events", "open_calls"]
+)
 def test_whatever_number_stands_in_a_column_the_check_comes_to_its_end(good, tmp_path, table):
     edit = Edit(good, tmp_path / "bad.h5")
     columns = {name: data[:] for name, data in edit.file[table].items() if data.dtype.kind in "iu"}
@@ -433,9 +530,11 @@ def test_misuse_is_explained():
 def test_the_summary_is_that_of_the_end_of_the_run(tmp_path):
     program = tmp_path / "program.py"
     program.write_text(
-        "import lanescope\nwith lanescope.session('run.h5', label='l'):\n    with lanescope.region('r'):\n        pass\n"
+        "import lanescope\nwith lanescope.session('run.h5', label='l'), lanescope.region('r'):\n    pass\n"
     )
-    said = subprocess.run([sys.executable, program], cwd=tmp_path, capture_output=True, timeout=TIMEOUT_S, check=True).stdout
+    said = subprocess.run(
+        [sys.executable, program], cwd=tmp_path, capture_output=True, timeout=TIMEOUT_S, check=True
+    ).stdout
     done = command("summary", tmp_path / "run.h5")
     assert done.returncode == 0 and b"lanescope [l]: 1 rank, 1 call" in said and said == done.stdout
 
@@ -492,7 +591,9 @@ def test_memory_does_not_grow_with_the_number_of_calls(tmp_path):
     for calls in (3_000_000, 9_000_000):
         path = tmp_path / "big.h5"
         make_big(path, calls)
-        done = subprocess.run([sys.executable, "-c", PEAK, path], capture_output=True, text=True, timeout=TIMEOUT_S, check=False)
+        done = subprocess.run(
+            [sys.executable, "-c", PEAK, path], capture_output=True, text=True, timeout=TIMEOUT_S, check=False
+        )
         assert done.returncode == 0, done.stdout + done.stderr
         assert f"good: 1 rank, {calls:,} calls" in done.stdout
         peaks[calls] = int(done.stdout.splitlines()[-1])
