@@ -177,14 +177,15 @@ static lsc_status put_slurm(struct lsc_metadata *to) {
 
 /* Which rank of which run this process was, for whoever brings the files of its ranks together. */
 static lsc_status put_part(struct lsc_metadata *to, int rank, int ranks) {
-  struct lsc_offset_clock clock;
-  const char *job = lsc_launcher_job();
-  lsc_offset_own_clock(&clock);
   lsc_status status = put_number(to, "run_rank", rank);
   if (!status) status = put_number(to, "run_size", ranks);
-  if (!status) status = put(to, "run_clock", clock.place);
-  if (!status) status = put_optional(to, "run_job", job);
-  return status;
+  return status ? status : put_optional(to, "run_job", lsc_launcher_job());
+}
+
+static lsc_status put_clock(struct lsc_metadata *to) {
+  struct lsc_offset_clock clock;
+  lsc_offset_own_clock(&clock);
+  return put(to, "clock", clock.place);
 }
 
 /* Where one language made every call, so that the column apis is left out: which. */
@@ -198,6 +199,7 @@ lsc_status lsc_metadata_fill(struct lsc_metadata *to, const struct lsc_snapshot 
   lsc_status status = put_times(to, snapshot);
   if (!status) status = put_number(to, "mpi_size", run->ranks);
   if (!status) status = put_api(to, run->apis);
+  if (!status) status = put_clock(to);
   if (!status && run->part_of) status = put_part(to, run->part, run->part_of);
   if (!status) status = put_machine(to);
   if (!status) status = put_program(to, snapshot->label, options);
