@@ -182,9 +182,11 @@ static lsc_status put_part(struct lsc_metadata *to, int rank, int ranks) {
   return status ? status : put_optional(to, "run_job", lsc_launcher_job());
 }
 
+/* What two processes have in common that read the same clock; the kernel ends a part of it with a line end. */
 static lsc_status put_clock(struct lsc_metadata *to) {
   struct lsc_offset_clock clock;
   lsc_offset_own_clock(&clock);
+  clock.place[strcspn(clock.place, "\n")] = ' ';
   return put(to, "clock", clock.place);
 }
 
