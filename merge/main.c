@@ -9,6 +9,8 @@
 #include "probe.h"
 #include "write.h"
 
+#define LONGEST_SILENCE 60000 /* ms */
+
 enum { ALL_MERGED, SOME_SKIPPED, NOTHING_WRITTEN };
 
 static const char usage[] = "usage: lanescope-merge [-q] [--] OUT IN...\n";
@@ -92,7 +94,7 @@ static int would_replace(const struct arguments *arguments) {
 static int take(struct lsc_run *run, const char *path, lsc_status *status) {
   struct lsc_input input = {0};
   int taken = 0;
-  *status = lsc_probe(path);
+  *status = lsc_probe(path, LONGEST_SILENCE);
   if (!*status) *status = lsc_input_read(&input, path);
   if (!*status) taken = lsc_run_admit(run, &input, status);
   if (!taken) fprintf(stderr, "lanescope-merge: left out: %s\n", lsc_message());

@@ -14,7 +14,6 @@
 #include "calls.h"
 #include "message.h"
 
-#define LONGEST_SILENCE 60000 /* ms that the process may take for one piece */
 #define ALIVE 'a'
 #define DONE 'd'
 
@@ -59,11 +58,11 @@ static void child(const char *path, int pipe) {
 }
 
 /* 1 once the last word is there; 0 at the end of the pipe, -1 after a silence. */
-static int listen_to(int pipe, struct word *word) {
+static int listen_to(int pipe, int silence_ms, struct word *word) {
   size_t got = 0;
   for (;;) {
     struct pollfd ready = {.fd = pipe, .events = POLLIN};
-    int count = poll(&ready, 1, LONGEST_SILENCE);
+    int count = poll(&ready, 1, silence_ms);
     if (count == 0) return -1;
     if (count < 0) continue;
     ssize_t size = read(pipe, (char *)word + got, got ? sizeof *word - got : 1);
@@ -93,7 +92,7 @@ static lsc_status check_file(const char *path) {
   return LSC_OK;
 }
 
-lsc_status lsc_probe(const char *path) {
+lsc_status lsc_probe(const char *path, int silence_ms) {
   struct word word = {0};
   int ends[2], ended = 0;
   lsc_status status = check_file(path);
@@ -109,7 +108,7 @@ lsc_status lsc_probe(const char *path) {
     close(ends[0]);
     return lsc_fail(LSC_IO, "'%s': no process to read it in: %s", path, strerror(errno));
   }
-  int heard = listen_to(ends[0], &word);
+  int heard = listen_to(ends[0], silence_ms, &word);
   close(ends[0]);
   if (heard < 0) kill(process, SIGKILL);
   while (waitpid(process, &ended, 0) < 0 && errno == EINTR) continue;
