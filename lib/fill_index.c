@@ -4,36 +4,11 @@
 
 #include "fill.h"
 #include "region.h"
-
-/* Per region, while the calls go by. m2 by Welford's update. Source: B. P. Welford, Technometrics 4 (1962) 419. */
-struct sums {
-  lsc_stats stats;
-  uint64_t count;
-  int64_t exclusive;
-};
-
-static void add_call(struct sums *sums, int64_t start, int64_t end) {
-  lsc_stats *stats = &sums->stats;
-  int64_t duration = end - start;
-  if (sums->count++ == 0) {
-    *stats = (lsc_stats){
-        .minimum = duration, .maximum = duration, .first = duration, .start_minimum = start, .end_maximum = end};
-  }
-  if (duration < stats->minimum) stats->minimum = duration;
-  if (duration > stats->maximum) stats->maximum = duration;
-  if (start < stats->start_minimum) stats->start_minimum = start;
-  if (end > stats->end_maximum) stats->end_maximum = end;
-  stats->total += duration;
-  stats->last = duration;
-  double delta = (double)duration - stats->mean;
-  stats->mean += delta / (double)sums->count;
-  stats->m2 += delta * ((double)duration - stats->mean);
-  sums->exclusive += duration;
-}
+#include "sums.h"
 
 /* Calls by id, and so those of a region in the order in which they began; a completed call's parent gives its time
  * away. */
-static void add_calls(const struct lsc_fill *fill, struct sums *sums, const uint32_t *span_of) {
+static void add_calls(const struct lsc_fill *fill, struct lsc_region_sums *sums, const uint32_t *span_of) {
   struct lsc_snapshot *s = fill->snapshot;
   size_t open = 0;
   for (uint32_t call = 0; call < s->calls; call++) {
@@ -44,7 +19,7 @@ static void add_calls(const struct lsc_fill *fill, struct sums *sums, const uint
     const struct lsc_row *row = s->row[call];
     int64_t start = lsc_clock_map_ns(&s->map, atomic_load_explicit(&row->start, memory_order_relaxed)) + fill->shift_ns;
     int64_t end = lsc_clock_map_ns(&s->map, atomic_load_explicit(&row->end, memory_order_relaxed)) + fill->shift_ns;
-    add_call(&sums[span_of[lsc_row_region(row)]], start, end);
+    lsc_region_sums_add(&sums[span_of[lsc_row_region(row)]], start, end);
     uint32_t parent = s->parent[call];
     if (parent != LSC_NO_CALL && lsc_call_is_completed(s, parent))
       sums[span_of[lsc_row_region(s->row[parent])]].exclusive -= end - start;
@@ -65,7 +40,7 @@ static lsc_status put_source(struct lsc_table *table, uint32_t id) {
   return status;
 }
 
-static lsc_status put_region(const struct lsc_fill *fill, struct lsc_table *table, size_t i, const struct sums *sums) {
+static lsc_status put_region(const struct lsc_fill *fill, struct lsc_table *table, size_t i, const struct lsc_region_sums *sums) {
   const struct lsc_region_span *span = &fill->snapshot->region[i];
   lsc_status status = lsc_table_put_int(table, LSC_INDEX_REGION_IDS, fill->region_ids[i]);
   if (status == LSC_OK) status = lsc_table_put_int(table, LSC_INDEX_RANKS, fill->rank);
@@ -83,7 +58,7 @@ lsc_status lsc_fill_index(const struct lsc_fill *fill, struct lsc_table *table) 
   const struct lsc_snapshot *s = fill->snapshot;
   if (!s->regions) return LSC_OK;
   uint32_t highest = s->region[s->regions - 1].region;
-  struct sums *sums = calloc(s->regions, sizeof *sums);
+  struct lsc_region_sums *sums = calloc(s->regions, sizeof *sums);
   uint32_t *span_of = calloc((size_t)highest + 1, sizeof *span_of);
   lsc_status status = sums && span_of ? LSC_OK : LSC_NO_MEMORY;
   if (status == LSC_OK) {

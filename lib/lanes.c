@@ -4,6 +4,7 @@
 
 #include "message.h"
 #include "order.h"
+#include "sums.h"
 
 lsc_status lsc_lane_ids(size_t n, const int64_t *thread_ids, const int64_t *task_ids, int64_t *lanes) {
   if (n && (!thread_ids || !lanes)) return lsc_fail(LSC_INVALID, "lsc_lane_ids: an array of %zu values is NULL", n);
@@ -14,33 +15,7 @@ lsc_status lsc_lane_ids(size_t n, const int64_t *thread_ids, const int64_t *task
   return LSC_OK;
 }
 
-/* What is gathered of a lane while the calls go by in the order of their starts. */
-struct tally {
-  struct lsc_lane_info info;
-  int64_t covered_to; /* the latest end of a completed call */
-};
-
-static void count_call(struct tally *tally, const struct lsc_row *row, int64_t start, int64_t end, int open) {
-  struct lsc_lane_info *info = &tally->info;
-  if (!info->calls && !info->open_calls) info->first_ns = start;
-  info->apis |= 1u << lsc_row_api(row);
-  if (open) {
-    info->open_calls++;
-    if (!info->calls) info->last_ns = start;
-    return;
-  }
-  if (!info->calls || end > info->last_ns) info->last_ns = end;
-  if (!info->calls || start >= tally->covered_to) {
-    info->busy_ns += end - start;
-    tally->covered_to = end;
-  } else if (end > tally->covered_to) {
-    info->busy_ns += end - tally->covered_to;
-    tally->covered_to = end;
-  }
-  info->calls++;
-}
-
-static void count_calls(struct lsc_snapshot *s, struct tally *tally) {
+static void count_calls(struct lsc_snapshot *s, struct lsc_lane_sums *tally) {
   size_t open = 0;
   for (uint32_t call = 0; call < s->calls; call++) {
     const struct lsc_row *row = s->row[call];
@@ -50,7 +25,7 @@ static void count_calls(struct lsc_snapshot *s, struct tally *tally) {
     int64_t end = is_open ? start : lsc_clock_map_ns(&s->map, atomic_load_explicit(&row->end, memory_order_relaxed));
     int64_t task = lsc_row_task(row);
     size_t place = task < 0 ? (size_t)(lsc_row_thread(row) + 1) : 1 + s->threads + (size_t)task;
-    count_call(&tally[place], row, start, end, is_open);
+    lsc_lane_sums_add(&tally[place], lsc_row_api(row), start, end, is_open);
   }
 }
 
@@ -62,7 +37,7 @@ static int64_t lane_at(const struct lsc_snapshot *s, size_t place) {
 /* tally[0] is the unknown lane; the threads' and then the tasks' follow. */
 lsc_status lsc_order_lanes(struct lsc_snapshot *s) {
   size_t places = 1 + s->threads + s->tasks;
-  struct tally *tally = calloc(places, sizeof *tally);
+  struct lsc_lane_sums *tally = calloc(places, sizeof *tally);
   lsc_status status = tally ? LSC_OK : LSC_NO_MEMORY;
   if (tally) {
     count_calls(s, tally);
