@@ -45,7 +45,7 @@ class Findings:
             self.add(line)
 
     def rows(self, bad, table, numbers, words):
-        """Names the rows where `bad`, an array of bool. numbers: row of each, or that of the first. words(i): the fault."""
+        """Names the rows where `bad`, an array of bool. numbers: row of each, or of the first. words(i): the fault."""
         hits = np.flatnonzero(bad)
         for i in hits[:EACH].tolist():
             self.add(f"{table} row {self._number(numbers, i)}: {words(i)}")

@@ -87,12 +87,13 @@ def test_the_document_lists_the_columns_of_the_source():
 
 
 def test_the_check_knows_the_columns_of_the_document():
-    types = {**NUMPY_TYPES, "str": _format.STR, "stats": _format.STATS}
+    types = {**NUMPY_TYPES, "i8": _format.I8, "str": _format.STR, "stats": _format.STATS}
     expected = {group: {name: types[kind] for name, kind in columns} for group, columns in document_columns().items()}
     assert _format.TABLES == expected
     assert {(table, column) for table in _format.CALL_TABLES for column in _format.OPTIONAL} == optional_columns()
     assert _format.STATISTICS == {name: types[kind] for name, kind in statistics_fields()}
-    rows = [(name, row["type"]) for row in document_tables()["/metadata"][0] for name in re.findall(r"`([\w*]+)`", row["attribute"])]
+    attributes = document_tables()["/metadata"][0]
+    rows = [(name, row["type"]) for row in attributes for name in re.findall(r"`([\w*]+)`", row["attribute"])]
     assert _format.METADATA == {name: {"i64": int, "str": str}[kind] for name, kind in rows if "*" not in name}
 
 
