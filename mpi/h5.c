@@ -50,8 +50,11 @@ lsc_status lsc_h5_fail(const struct lsc_h5 *h5, const char *doing, const char *n
 }
 
 void lsc_h5_version(char *text, size_t size) {
+  struct lsc_h5_errors errors;
   unsigned major = 0, minor = 0, release = 0;
+  errors_set_aside(&errors);
   H5get_libversion(&major, &minor, &release);
+  errors_put_back(&errors);
   snprintf(text, size, "%u.%u.%u", major, minor, release);
 }
 
