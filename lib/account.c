@@ -104,7 +104,7 @@ static uint32_t add_to_lane(struct lsc_account *account, const struct block *blo
   return i;
 }
 
-static inline void add_call(struct lsc_region_sums *sums, uint32_t call, int64_t start, int64_t end) {
+static inline void add_call(struct lsc_call_sums *sums, uint32_t call, int64_t start, int64_t end) {
   int64_t duration = end - start;
   if (sums->calls++ == 0) {
     sums->minimum = sums->maximum = sums->first = duration;
@@ -151,8 +151,8 @@ void lsc_account_calls(struct lsc_account *account, struct lsc_snapshot *s, uint
   account->next = calls;
 }
 
-static struct lsc_region_sums sums_of(const struct lsc_account *account, struct lsc_snapshot *s, uint32_t region) {
-  struct lsc_region_sums sums = account->region[region];
+static struct lsc_call_sums sums_of(const struct lsc_account *account, struct lsc_snapshot *s, uint32_t region) {
+  struct lsc_call_sums sums = account->region[region];
   int64_t start, end;
   lsc_row_times(&s->map, &s->row[sums.last_call], 1, 0, 0, &start);
   lsc_row_times(&s->map, &s->row[sums.last_call], 1, 1, 0, &end);

@@ -13,7 +13,7 @@ struct lsc_tally {
 
 struct lsc_account {
   uint32_t regions;               /* above the highest that a call was of */
-  struct lsc_region_sums *region; /* by id, for every region of the process */
+  struct lsc_call_sums *region; /* by id, for every region of the process */
   size_t lanes;
   struct lsc_tally *lane; /* [lanes] the unknown lane, then the threads', then the tasks' */
   size_t threads;

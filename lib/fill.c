@@ -105,8 +105,7 @@ lsc_status lsc_fill_tasks(const struct lsc_fill *fill, struct lsc_table *table) 
   return w.status;
 }
 
-/* For the unknown lane: the APIs that made its calls, in alphabetical order. */
-static const char *api_names(unsigned apis, char *text, size_t size) {
+const char *lsc_fill_api_names(unsigned apis, char *text, size_t size) {
   static const struct {
     unsigned bit;
     const char *name;
@@ -123,7 +122,7 @@ static void put_lane_label(struct writer *w, const struct lsc_snapshot *s, const
   char apis[32];
   if (lane->lane == -1) {
     put_text(w, LSC_LANE_KIND, "unknown");
-    put_text(w, LSC_LANE_NAME, api_names(lane->apis, apis, sizeof apis));
+    put_text(w, LSC_LANE_NAME, lsc_fill_api_names(lane->apis, apis, sizeof apis));
   } else if (lane->lane >= 0) {
     put_text(w, LSC_LANE_KIND, s->task[lane->lane].kind);
     put_text(w, LSC_LANE_NAME, s->task[lane->lane].name);

@@ -40,6 +40,9 @@ lsc_status lsc_fill_tasks(const struct lsc_fill *fill, struct lsc_table *table);
 /* This rank's rows of /rank_region_index alone. LSC_OK, LSC_NO_MEMORY. */
 lsc_status lsc_fill_index(const struct lsc_fill *fill, struct lsc_table *table);
 
+/* The name of the unknown lane: the APIs (bit k: API k) that made its calls, in alphabetical order, in text. */
+const char *lsc_fill_api_names(unsigned apis, char *text, size_t size);
+
 /* 1 if the column (LSC_EVENT_…) is in this run's /events; likewise for LSC_OPEN_… of /open_calls. */
 int lsc_fill_has_event_column(const struct lsc_fill *fill, int column);
 int lsc_fill_has_open_column(const struct lsc_fill *fill, int column);

@@ -5,13 +5,13 @@
 #include "region.h"
 
 /* The sum of the squared deviations from the mean: squares - total² / calls, which is exact but for the last rounding. */
-static double deviations(const struct lsc_region_sums *sums) {
+static double deviations(const struct lsc_call_sums *sums) {
   unsigned __int128 square = (unsigned __int128)sums->total * (uint64_t)sums->total;
   unsigned __int128 whole = square / sums->calls, rest = square % sums->calls;
   return (double)(sums->squares - whole) - (double)rest / (double)sums->calls;
 }
 
-static lsc_stats stats_of(const struct lsc_region_sums *sums, int64_t shift) {
+static lsc_stats stats_of(const struct lsc_call_sums *sums, int64_t shift) {
   return (lsc_stats){.total = sums->total,
                      .minimum = sums->minimum,
                      .maximum = sums->maximum,

@@ -43,7 +43,7 @@ struct lsc_lane_info {
 };
 
 /* Sums over the completed calls of one region. Times on CLOCK_MONOTONIC in ns. */
-struct lsc_region_sums {
+struct lsc_call_sums {
   uint64_t calls;
   int64_t total, minimum, maximum; /* of the durations */
   int64_t first, last;             /* duration of the first and of the last call */
@@ -58,7 +58,7 @@ struct lsc_region_sums {
 struct lsc_region_span {
   uint32_t region;
   uint64_t offset, count;
-  struct lsc_region_sums sums;
+  struct lsc_call_sums sums;
 };
 
 struct lsc_snapshot {

@@ -78,4 +78,5 @@ AC_DEFUN([LSC_PYTHON_MODULES], [
       [lsc_python_tests="$lsc_python_tests; no mpi4py (python3-mpi4py)"
        LSC_WANTED([python3-mpi4py])])])
   AM_CONDITIONAL([HAVE_PYTEST], [test -n "$lsc_has_pytest"])
+  AM_CONDITIONAL([HAVE_H5PY], [test "$lsc_python" = yes && test -n "$lsc_has_h5py"])
 ])

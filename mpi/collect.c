@@ -83,20 +83,29 @@ static void finish(struct lsc_collection *c, lsc_status status) {
   free(c->final);
 }
 
-lsc_status lsc_collect_over(lsc_session session, struct lsc_coll *coll, void *comm, const char *path,
-                            const lsc_save_options *options) {
+static lsc_status collect(struct lsc_collection *c, const lsc_save_options *options) {
   struct lsc_signals held;
-  struct lsc_collection c = {.session = session, .coll = coll, .comm = comm, .path = path};
   lsc_signals_hold(&held);
-  start(&c, options);
-  lsc_status status = run(&c);
-  finish(&c, status);
+  start(c, options);
+  lsc_status status = run(c);
+  finish(c, status);
   lsc_signals_release(&held);
   return status;
 }
 
-lsc_status lsc_write(lsc_session session, const char *path, const lsc_save_options *options) {
+lsc_status lsc_collect_over(lsc_session session, struct lsc_coll *coll, void *comm, const char *path,
+                            const lsc_save_options *options) {
+  struct lsc_collection c = {.session = session, .coll = coll, .comm = comm, .path = path};
+  return collect(&c, options);
+}
+
+lsc_status lsc_write_part(lsc_session session, const char *path, int rank, int size, const lsc_save_options *options) {
   struct lsc_coll self;
   lsc_coll_self(&self);
-  return lsc_collect_over(session, &self, NULL, path, options);
+  struct lsc_collection c = {.session = session, .coll = &self, .path = path, .part = rank, .part_of = size};
+  return collect(&c, options);
+}
+
+lsc_status lsc_write(lsc_session session, const char *path, const lsc_save_options *options) {
+  return lsc_write_part(session, path, 0, 0, options);
 }

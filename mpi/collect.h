@@ -16,6 +16,9 @@
 lsc_status lsc_collect_over(lsc_session session, struct lsc_coll *coll, void *comm, const char *path,
                             const lsc_save_options *options);
 
+/* lsc_write of a file that says that it is that of `rank` in a run of `size` ranks, for lanescope-merge. */
+lsc_status lsc_write_part(lsc_session session, const char *path, int rank, int size, const lsc_save_options *options);
+
 /* How long to wait for a rank, in ns: `seconds` if above 0, else LANESCOPE_TIMEOUT (seconds), else 600 s. */
 int64_t lsc_timeout_ns(double seconds);
 
@@ -38,6 +41,12 @@ lsc_status lsc_options_take(const lsc_save_options *given, lsc_save_options *tak
  * What the launcher told this process: 1 and rank, size if several were started, else 0 (rank 0 of 1). mpi/launcher.c.
  */
 int lsc_launcher_rank(int *rank, int *size);
+
+/* What the launcher calls this job, the same in all its processes, in the environment; NULL if unknown. */
+const char *lsc_launcher_job(void);
+
+/* `<path without .h5>.rank*.h5`, malloc'd, or NULL without memory. */
+char *lsc_rank_pattern(const char *path);
 
 /* LSC_OK; LSC_INVALID: the launcher started several programs, so MPI_COMM_WORLD may hold ranks that know no session. */
 lsc_status lsc_launcher_check_program(void);

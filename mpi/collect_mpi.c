@@ -33,22 +33,29 @@ static lsc_status find_group(lsc_session session, MPI_Comm comm, double timeout,
 
 /* Rank 0 speaks for all; where nobody heard from it, each for itself. */
 static void warn(const char *path, const char *mine, const char *reason) {
-  fprintf(stderr, "lanescope: %s was not written: %s. Each rank that is there writes a file of its own, such as %s\n",
-          path, reason, mine);
+  char *all = lsc_rank_pattern(path);
+  fprintf(stderr, "lanescope: %s was not written: %s. Each rank that is there writes a file of its own, such as %s. One "
+          "file of them: lanescope-merge %s %s\n", path, reason, mine, path, all ? all : "FILE...");
+  free(all);
 }
 
+/* Who this is in the run whose file was to be written, and whether it speaks for the others. */
+struct who {
+  int rank, size, speaks;
+};
+
 /* This rank's calls go to a file of its own. LSC_APART, or why that failed, too. */
-static lsc_status write_apart(lsc_session session, const char *path, int rank, int speaks, lsc_save_options options) {
+static lsc_status write_apart(lsc_session session, const char *path, struct who who, lsc_save_options options) {
   char reason[LONGEST_REASON];
   snprintf(reason, sizeof reason, "%s", lsc_message());
   if (!path || !path[0]) return lsc_fail(LSC_INVALID, "the path is %s; %s", path ? "empty" : "NULL", reason);
-  char *mine = lsc_rank_path(path, rank);
+  char *mine = lsc_rank_path(path, who.rank);
   if (!mine) return lsc_fail(LSC_NO_MEMORY, "no memory for a file name; %s", reason);
   if (options.report) *options.report = NULL;
   options.report = NULL;
-  lsc_status status = lsc_write(session, mine, &options);
-  if (speaks && !options.quiet && status != LSC_COLLECTED) warn(path, mine, reason);
-  if (status == LSC_OK) status = lsc_fail(LSC_APART, "%s; the calls of rank %d are in %s", reason, rank, mine);
+  lsc_status status = lsc_write_part(session, mine, who.rank, who.size, &options);
+  if (who.speaks && !options.quiet && status != LSC_COLLECTED) warn(path, mine, reason);
+  if (status == LSC_OK) status = lsc_fail(LSC_APART, "%s; the calls of rank %d are in %s", reason, who.rank, mine);
   free(mine);
   return status;
 }
@@ -71,6 +78,7 @@ lsc_status lsc_collect(lsc_session session, MPI_Comm comm, const char *path, con
   lsc_status status = lsc_comm_usable(comm);
   if (status == LSC_OK && lsc_is_one_of_many(&rank, &size)) return collect_alone(session, path, rank, size, options);
   if (status == LSC_OK) status = lsc_comm_check(MPI_Comm_rank(comm, &rank), "MPI_Comm_rank");
+  if (status == LSC_OK) status = lsc_comm_check(MPI_Comm_size(comm, &size), "MPI_Comm_size");
   if (status != LSC_OK) return status;
 
   status = find_group(session, comm, own.timeout, &group);
@@ -78,17 +86,17 @@ lsc_status lsc_collect(lsc_session session, MPI_Comm comm, const char *path, con
   if (status == LSC_OK) lsc_at_exit_done(session, path);
   if (status != LSC_APART && status != LSC_TIMEOUT) return status;
   lsc_abandon(session);
-  return write_apart(session, path, rank, rank == 0 || group.zero_silent, own);
+  return write_apart(session, path, (struct who){rank, size, rank == 0 || group.zero_silent}, own);
 }
 
 lsc_status lsc_collect_attached(lsc_session session, const char *path, const lsc_save_options *options) {
   MPI_Comm comm = lsc_attached_comm(session);
   if (comm != MPI_COMM_NULL) return lsc_collect(session, comm, path, options);
   if (lsc_is_abandoned(session)) {
-    int rank = 0;
-    lsc_rank_of(session, &rank, NULL);
+    int rank = 0, size = 1;
+    lsc_rank_of(session, &rank, &size);
     lsc_fail(LSC_APART, "the ranks went apart before");
-    return write_apart(session, path, rank, rank == 0, copy_options(options));
+    return write_apart(session, path, (struct who){rank, size, rank == 0}, copy_options(options));
   }
   lsc_status status = lsc_launcher_check_program();
   return status == LSC_OK ? lsc_collect(session, MPI_COMM_WORLD, path, options) : status;

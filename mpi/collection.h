@@ -50,6 +50,7 @@ struct lsc_collection {
   void *comm; /* a pointer to an MPI_Comm, or NULL */
   lsc_session session;
   const char *path;
+  int part, part_of; /* lsc_write_part; part_of 0: the file is of the whole run */
   lsc_save_options options;
   int64_t timeout, grace; /* ns */
 

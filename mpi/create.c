@@ -58,8 +58,7 @@ static lsc_status make_image(const char *path, const struct lsc_contents *conten
   if (status) return status;
   status = put_root(h5);
   if (!status) status = lsc_h5_group(h5, "metadata");
-  if (!status) status = lsc_metadata_write(h5, contents->fill->snapshot, contents->ranks, contents->options,
-                                            contents->metadata);
+  if (!status) status = lsc_metadata_write(h5, contents->metadata);
   if (!status) status = put_tables(h5, contents);
   if (!status) status = lsc_h5_image(h5, image, size);
   return lsc_h5_close(h5, status);

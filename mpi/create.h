@@ -4,17 +4,14 @@
 #define LSC_CREATE_H
 
 #include "fill.h"
-#include "lanescope_file.h"
 #include "metadata.h"
 
 struct lsc_contents {
   const struct lsc_table *tables; /* [LSC_TABLE_COUNT] merged over the ranks */
-  const struct lsc_fill *fill;    /* of this rank: which columns there are, and its snapshot for /metadata */
+  const struct lsc_fill *fill;    /* only its apis, threads and tasks: which columns there are */
   uint64_t events;                /* rows of /events, of all ranks */
-  int ranks;
-  const char *name;                /* of the file that it is going to be, for messages */
-  const lsc_save_options *options; /* or NULL */
-  struct lsc_metadata *metadata;   /* receives the attributes of /metadata */
+  const char *name;               /* of the file that it is going to be, for messages */
+  const struct lsc_metadata *metadata;
 };
 
 /*

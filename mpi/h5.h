@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What the writer needs of HDF5, and the only module that knows it. One file at a time and thread; while it is open,
+ * What is needed of HDF5, and the only module (mpi/h5*.c) that knows it. One thread at a time; while a file is open,
  * HDF5's error stack and its printing, as the program had them, are put aside, and they are back after the close.
  *
  * A failing function sets a message that names the file, the thing and HDF5's own cause, and leaves no handle open but

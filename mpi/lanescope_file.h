@@ -94,7 +94,7 @@ LSC_API lsc_status lsc_write(lsc_session session, const char *path, const lsc_sa
  *   MPI is initialized and not finalized: lsc_collect over the session's communicator (collective), MPI_COMM_WORLD if it
  *     has none (LSC_INVALID if the launcher started several programs); after LSC_APART each rank goes on apart;
  *   a launcher started several ranks, but MPI is not running: lsc_write to `<name>.rank<k>.h5`, and rank 0 says so in
- *     one line;
+ *     one line, with the command that merges them;
  *   else: lsc_write.
  * Statuses of both.
  */

@@ -41,6 +41,15 @@ int lsc_launcher_rank(int *rank, int *size) {
   return 0;
 }
 
+const char *lsc_launcher_job(void) {
+  static const char *const names[] = {"PMIX_NAMESPACE", "PMI_JOBID", "SLURM_JOB_ID"};
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+    const char *job = getenv(names[i]);
+    if (job && *job) return job;
+  }
+  return NULL;
+}
+
 lsc_status lsc_launcher_check_program(void) {
   int programs = number_in("OMPI_NUM_APP_CTX");
   if (programs <= 1) return LSC_OK;

@@ -12,8 +12,10 @@
 #include <unistd.h>
 
 #include "buffer.h"
+#include "collect.h"
 #include "message.h"
 #include "mpi_info.h"
+#include "offset.h"
 #include "text.h"
 
 extern char **environ;
@@ -35,42 +37,31 @@ void lsc_metadata_free(struct lsc_metadata *metadata) {
   lsc_table_free(&metadata->numbers);
 }
 
-/* Where attributes go: the file, and the tables that keep them. */
-struct sink {
-  struct lsc_h5 *h5;
-  struct lsc_metadata *kept;
-};
-
 static lsc_status no_memory(const char *name) {
   return lsc_fail(LSC_NO_MEMORY, "no memory for attribute %s", name);
 }
 
-static lsc_status put_bytes(struct sink *to, const char *name, const char *bytes, size_t length) {
-  struct lsc_table *kept = &to->kept->texts;
+static lsc_status put_bytes(struct lsc_metadata *to, const char *name, const char *bytes, size_t length) {
+  struct lsc_table *kept = &to->texts;
   char *text = lsc_text_clean(bytes, length, LSC_METADATA_MOST);
   if (!text) return no_memory(name);
-  lsc_status status = lsc_h5_attribute_text(to->h5, name, text);
-  if (!status && (lsc_table_put_text(kept, NAMES, name, strlen(name)) ||
-                  lsc_table_put_text(kept, VALUES, text, strlen(text)))) {
-    status = no_memory(name);
-  }
+  lsc_status status = lsc_table_put_text(kept, NAMES, name, strlen(name));
+  if (!status) status = lsc_table_put_text(kept, VALUES, text, strlen(text));
   if (!status) lsc_table_end_row(kept);
   free(text);
-  return status;
+  return status ? no_memory(name) : LSC_OK;
 }
 
-static lsc_status put(struct sink *to, const char *name, const char *text) {
+static lsc_status put(struct lsc_metadata *to, const char *name, const char *text) {
   return put_bytes(to, name, text, strlen(text));
 }
 
-static lsc_status put_optional(struct sink *to, const char *name, const char *text) {
+static lsc_status put_optional(struct lsc_metadata *to, const char *name, const char *text) {
   return text ? put(to, name, text) : LSC_OK;
 }
 
-static lsc_status put_number(struct sink *to, const char *name, int64_t value) {
-  struct lsc_table *kept = &to->kept->numbers;
-  lsc_status status = lsc_h5_attribute_int(to->h5, name, value);
-  if (status) return status;
+static lsc_status put_number(struct lsc_metadata *to, const char *name, int64_t value) {
+  struct lsc_table *kept = &to->numbers;
   if (lsc_table_put_text(kept, NAMES, name, strlen(name)) || lsc_table_put_i64(kept, VALUES, value)) {
     return no_memory(name);
   }
@@ -78,7 +69,7 @@ static lsc_status put_number(struct sink *to, const char *name, int64_t value) {
   return LSC_OK;
 }
 
-static lsc_status put_times(struct sink *to, const struct lsc_snapshot *snapshot) {
+static lsc_status put_times(struct lsc_metadata *to, const struct lsc_snapshot *snapshot) {
   char text[64], stamp[96];
   struct tm parts;
   time_t seconds = (time_t)(snapshot->open_unix_ns / 1000000000);
@@ -92,7 +83,7 @@ static lsc_status put_times(struct sink *to, const struct lsc_snapshot *snapshot
   return status;
 }
 
-static lsc_status put_user(struct sink *to) {
+static lsc_status put_user(struct lsc_metadata *to) {
   struct passwd entry, *found = NULL;
   char space[4096], number[32];
   if (getpwuid_r(geteuid(), &entry, space, sizeof space, &found) == 0 && found) return put(to, "user", found->pw_name);
@@ -100,7 +91,7 @@ static lsc_status put_user(struct sink *to) {
   return put(to, "user", number);
 }
 
-static lsc_status put_platform(struct sink *to) {
+static lsc_status put_platform(struct lsc_metadata *to) {
   struct utsname name;
   char text[sizeof name + 32];
   if (uname(&name) < 0) return put(to, "platform", "unknown");
@@ -109,7 +100,7 @@ static lsc_status put_platform(struct sink *to) {
   return put(to, "platform", text);
 }
 
-static lsc_status put_machine(struct sink *to) {
+static lsc_status put_machine(struct lsc_metadata *to) {
   char host[256] = "";
   if (gethostname(host, sizeof host - 1) < 0) host[0] = 0;
   lsc_status status = put(to, "hostname", host);
@@ -120,7 +111,7 @@ static lsc_status put_machine(struct sink *to) {
 }
 
 /* /proc/self/cmdline with a space between the arguments. */
-static lsc_status put_own_command_line(struct sink *to) {
+static lsc_status put_own_command_line(struct lsc_metadata *to) {
   struct lsc_buffer line = {0};
   lsc_status status = LSC_OK;
   int file = open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC);
@@ -149,7 +140,7 @@ static int64_t omp_threads(void) {
   return text ? strtoll(text, NULL, 10) : 0;
 }
 
-static lsc_status put_program(struct sink *to, const char *label, const lsc_save_options *options) {
+static lsc_status put_program(struct lsc_metadata *to, const char *label, const lsc_save_options *options) {
   const char *command = options ? options->command_line : NULL;
   char *folder = getcwd(NULL, 0);
   lsc_status status = put(to, "working_directory", folder ? folder : "");
@@ -161,7 +152,7 @@ static lsc_status put_program(struct sink *to, const char *label, const lsc_save
   return status;
 }
 
-static lsc_status put_libraries(struct sink *to) {
+static lsc_status put_libraries(struct lsc_metadata *to) {
   char hdf5[32];
   lsc_h5_version(hdf5, sizeof hdf5);
   lsc_status status = put(to, "lanescope_version", lsc_version());
@@ -171,7 +162,7 @@ static lsc_status put_libraries(struct sink *to) {
 }
 
 /* A name that stands twice in the environment is taken once, as getenv does. */
-static lsc_status put_slurm(struct sink *to) {
+static lsc_status put_slurm(struct lsc_metadata *to) {
   lsc_status status = LSC_OK;
   for (char **entry = environ; entry && *entry && !status; entry++) {
     const char *equals = strchr(*entry, '=');
@@ -184,14 +175,65 @@ static lsc_status put_slurm(struct sink *to) {
   return status;
 }
 
-lsc_status lsc_metadata_write(struct lsc_h5 *h5, const struct lsc_snapshot *snapshot, int ranks,
-                              const lsc_save_options *options, struct lsc_metadata *kept) {
-  struct sink sink = {h5, kept}, *to = &sink;
+/* Which rank of which run this process was, for whoever brings the files of its ranks together. */
+static lsc_status put_part(struct lsc_metadata *to, int rank, int ranks) {
+  lsc_status status = put_number(to, "run_rank", rank);
+  if (!status) status = put_number(to, "run_size", ranks);
+  return status ? status : put_optional(to, "run_job", lsc_launcher_job());
+}
+
+/* What two processes have in common that read the same clock; the kernel ends a part of it with a line end. */
+static lsc_status put_clock(struct lsc_metadata *to) {
+  struct lsc_offset_clock clock;
+  lsc_offset_own_clock(&clock);
+  clock.place[strcspn(clock.place, "\n")] = ' ';
+  return put(to, "clock", clock.place);
+}
+
+/* Where one language made every call, so that the column apis is left out: which. */
+static lsc_status put_api(struct lsc_metadata *to, unsigned apis) {
+  if (!apis || (apis & (apis - 1))) return LSC_OK;
+  return put_number(to, "api", __builtin_ctz(apis));
+}
+
+lsc_status lsc_metadata_fill(struct lsc_metadata *to, const struct lsc_snapshot *snapshot,
+                             const struct lsc_metadata_run *run, const lsc_save_options *options) {
   lsc_status status = put_times(to, snapshot);
-  if (!status) status = put_number(to, "mpi_size", ranks);
+  if (!status) status = put_number(to, "mpi_size", run->ranks);
+  if (!status) status = put_api(to, run->apis);
+  if (!status) status = put_clock(to);
+  if (!status && run->part_of) status = put_part(to, run->part, run->part_of);
   if (!status) status = put_machine(to);
   if (!status) status = put_program(to, snapshot->label, options);
   if (!status) status = put_libraries(to);
   if (!status) status = put_slurm(to);
   return status;
+}
+
+/* Texts in the table are not terminated. */
+static lsc_status write_text(struct lsc_h5 *h5, const lsc_column_view *values, size_t row, const char *name) {
+  uint64_t start = values->offsets[row];
+  char *text = strndup(values->text + start, (size_t)(values->offsets[row + 1] - start));
+  lsc_status status = text ? lsc_h5_attribute_text(h5, name, text) : no_memory(name);
+  free(text);
+  return status;
+}
+
+static lsc_status write_rows(struct lsc_h5 *h5, const struct lsc_table *table) {
+  lsc_column_view names = lsc_table_view(table, NAMES), values = lsc_table_view(table, VALUES);
+  lsc_status status = LSC_OK;
+  for (size_t i = 0; i < table->rows && !status; i++) {
+    size_t length = (size_t)(names.offsets[i + 1] - names.offsets[i]);
+    char *name = strndup(names.text + names.offsets[i], length);
+    if (!name) return no_memory("of /metadata");
+    status = values.type == LSC_STR ? write_text(h5, &values, i, name)
+                                    : lsc_h5_attribute_int(h5, name, ((const int64_t *)values.data)[i]);
+    free(name);
+  }
+  return status;
+}
+
+lsc_status lsc_metadata_write(struct lsc_h5 *h5, const struct lsc_metadata *metadata) {
+  lsc_status status = write_rows(h5, &metadata->numbers);
+  return status ? status : write_rows(h5, &metadata->texts);
 }

@@ -17,11 +17,18 @@ struct lsc_metadata {
 void lsc_metadata_init(struct lsc_metadata *metadata);
 void lsc_metadata_free(struct lsc_metadata *metadata);
 
-/*
- * Writes every attribute into the current group of h5, and puts it into `kept`, which is initialized. options: may be
- * NULL. LSC_OK, LSC_HDF5, LSC_NO_MEMORY.
- */
-lsc_status lsc_metadata_write(struct lsc_h5 *h5, const struct lsc_snapshot *snapshot, int ranks,
-                              const lsc_save_options *options, struct lsc_metadata *kept);
+/* What /metadata says of the run as a whole. */
+struct lsc_metadata_run {
+  int ranks;          /* in the file */
+  unsigned apis;      /* bit k: API k made a call, on any of them */
+  int part, part_of;  /* the file is of this one rank of a run of part_of ranks; part_of 0: it is of all */
+};
+
+/* Gathers every attribute of a session of this process. options: may be NULL. LSC_OK, LSC_NO_MEMORY. */
+lsc_status lsc_metadata_fill(struct lsc_metadata *to, const struct lsc_snapshot *snapshot,
+                             const struct lsc_metadata_run *run, const lsc_save_options *options);
+
+/* Writes them into the current group of h5. LSC_OK, LSC_HDF5, LSC_NO_MEMORY. */
+lsc_status lsc_metadata_write(struct lsc_h5 *h5, const struct lsc_metadata *metadata);
 
 #endif

@@ -34,6 +34,8 @@ char *lsc_rank_path(const char *path, int rank) {
   return lsc_path_with(path, part);
 }
 
+char *lsc_rank_pattern(const char *path) { return lsc_path_with(path, "rank*"); }
+
 char *lsc_absolute_path(const char *path) {
   if (path[0] == '/') return strdup(path);
   char *folder = getcwd(NULL, 0);

@@ -17,9 +17,12 @@ lsc_status lsc_write_of_rank(lsc_session session, const char *path, int rank, in
   if (!path || !path[0]) return lsc_fail(LSC_INVALID, "the path of the file is %s", path ? "empty" : "NULL");
   char *mine = lsc_rank_path(path, rank);
   if (!mine) return lsc_fail(LSC_NO_MEMORY, "no memory for the file name of rank %d", rank);
-  lsc_status status = lsc_write(session, mine, options);
+  lsc_status status = lsc_write_part(session, mine, rank, size, options);
   if (status == LSC_OK && rank == 0 && !(options && options->quiet)) {
-    fprintf(stderr, "lanescope: each of the %d processes writes a file of its own, such as %s: %s\n", size, mine, why);
+    char *all = lsc_rank_pattern(path);
+    fprintf(stderr, "lanescope: each of the %d processes writes a file of its own, such as %s: %s. One file of all: "
+            "lanescope-merge %s %s\n", size, mine, why, path, all ? all : "FILE...");
+    free(all);
   }
   free(mine);
   return status;

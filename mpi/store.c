@@ -13,11 +13,11 @@ static void create_file(struct lsc_collection *c) {
   const struct lsc_contents contents = {.tables = c->merged,
                                         .fill = &c->fill,
                                         .events = c->events,
-                                        .ranks = c->coll->size,
                                         .name = c->target.path,
-                                        .options = &c->options,
                                         .metadata = &c->metadata};
-  lsc_collection_note(c, lsc_create(c->target.temporary, &contents, &c->bytes));
+  const struct lsc_metadata_run run = {c->coll->size, c->fill.apis, c->part, c->part_of};
+  lsc_status status = lsc_metadata_fill(&c->metadata, &c->snapshot, &run, &c->options);
+  lsc_collection_note(c, status ? status : lsc_create(c->target.temporary, &contents, &c->bytes));
 }
 
 static lsc_status append_text(struct lsc_buffer *bytes, const char *text) {

@@ -37,7 +37,7 @@ class FileSource:
         with self._opened() as file:
             self.is_foreign = _is_foreign(self.path, dict(file.attrs))
             self._lengths = {
-                name: {column: _length(self.path, data) for column, data in group.items()}
+                name: {column: _length(self.path, f"{name}/{column}", data) for column, data in group.items()}
                 for name, group in file.items()
                 if name != "metadata" and hasattr(group, "items")
             }
@@ -165,9 +165,9 @@ def _number(value):
         return None
 
 
-def _length(path, data):
+def _length(path, name, data):
     if getattr(data, "shape", None) is None or len(data.shape) != 1:
-        raise FormatError(f"{path} is damaged: {data.name} is no column")
+        raise FormatError(f"{path} is damaged: {name} is no column")
     return data.shape[0]
 
 

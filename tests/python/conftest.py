@@ -20,6 +20,13 @@ if "LANESCOPE_BUILD" in os.environ:
 
 import lanescope  # noqa: E402
 
+try:
+    import h5py  # noqa: F401
+except ImportError:
+    assert_all_good = None
+else:
+    from runs import assert_all_good
+
 
 @pytest.fixture(autouse=True)
 def no_session_left():
@@ -29,6 +36,18 @@ def no_session_left():
     if lanescope._core.recorder.is_open():
         lanescope._core.recorder.close()
         pytest.fail("the test left its session open")
+
+
+def pytest_configure(config):
+    config.addinivalue_line("markers", "bad_files: the test damages files; they are not looked at when it is over")
+
+
+@pytest.fixture(autouse=True)
+def good_files(request, tmp_path):
+    """What a test leaves in its folder keeps every promise of the format."""
+    yield
+    if assert_all_good and not request.node.get_closest_marker("bad_files"):
+        assert_all_good(tmp_path)
 
 
 @pytest.fixture

@@ -1,15 +1,45 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Reads a file as a user would, with h5py alone, and keeps the times that a test takes itself."""
+import os
 import time
 
 import h5py
 import lanescope
+from lanescope import _check
+
+_good = set()
+
+
+def assert_good(path):
+    """The file keeps every promise of its format: what `lanescope check` finds, in this process, once a file."""
+    status = os.stat(path)
+    identity = (os.path.abspath(path), status.st_ino, status.st_mtime_ns)
+    if identity in _good:
+        return
+    found = _check.check(path)
+    assert not found.violations and found.is_whole, "\n".join([str(path), *found.violations])
+    _good.add(identity)
+
+
+def assert_all_good(folder):
+    """Likewise for every file of lanescope in a folder."""
+    for path in sorted(folder.rglob("*.h5")):
+        if path.is_file() and _is_ours(path):
+            assert_good(path)
+
+
+def _is_ours(path):
+    if not h5py.is_hdf5(path):
+        return False
+    with h5py.File(path, "r") as file:
+        return "lanescope_format" in file.attrs
 
 
 class Run:
-    """The tables of a file: run.events["start_times"], run.thread_table["name"], …"""
+    """The tables of a good file: run.events["start_times"], run.thread_table["name"], …"""
 
     def __init__(self, path):
+        assert_good(path)
         with h5py.File(path, "r") as file:
             self.metadata = dict(file["metadata"].attrs)
             self.tables = {name: _columns(group) for name, group in file.items() if name != "metadata"}

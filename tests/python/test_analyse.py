@@ -9,6 +9,7 @@ import h5py
 import pytest
 
 from heat_run import EXAMPLES, TIMEOUT_S, run_heat
+from runs import assert_good
 
 RANKS = 2
 
@@ -17,6 +18,7 @@ RANKS = 2
 def path(tmp_path_factory):
     path = tmp_path_factory.mktemp("analyse") / "run.h5"
     run_heat(RANKS, "--n", 50, "--steps", 40, "--every", 10, "--out", path)
+    assert_good(path)
     return path
 
 

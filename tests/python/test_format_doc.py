@@ -6,8 +6,10 @@ from pathlib import Path
 import h5py
 import numpy as np
 import pytest
+from lanescope import _format
 
 from heat_run import run_python
+from runs import assert_all_good
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCUMENT = (ROOT / "docs" / "format.md").read_text(encoding="utf-8")
@@ -76,11 +78,23 @@ def files(tmp_path_factory):
     script.write_text(WRITER)
     done = run_python(0, script, folder / "end.h5", folder / "open.h5")
     assert done.returncode == 0, done.stdout + done.stderr
+    assert_all_good(folder)
     return [folder / "end.h5", folder / "open.h5"]
 
 
 def test_the_document_lists_the_columns_of_the_source():
     assert document_columns() == source_columns()
+
+
+def test_the_check_knows_the_columns_of_the_document():
+    types = {**NUMPY_TYPES, "i8": _format.I8, "str": _format.STR, "stats": _format.STATS}
+    expected = {group: {name: types[kind] for name, kind in columns} for group, columns in document_columns().items()}
+    assert _format.TABLES == expected
+    assert {(table, column) for table in _format.CALL_TABLES for column in _format.OPTIONAL} == optional_columns()
+    assert _format.STATISTICS == {name: types[kind] for name, kind in statistics_fields()}
+    attributes = document_tables()["/metadata"][0]
+    rows = [(name, row["type"]) for row in attributes for name in re.findall(r"`([\w*]+)`", row["attribute"])]
+    assert _format.METADATA == {name: {"i64": int, "str": str}[kind] for name, kind in rows if "*" not in name}
 
 
 def test_the_document_lists_the_fields_of_the_statistics():

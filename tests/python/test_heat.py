@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from heat_run import run_heat, run_python, EXAMPLES
+from runs import assert_all_good
 
 STEPS, EVERY = 60, 20
 CLOCK_TOLERANCE_NS = 20_000  # of the map from the processor's counter to CLOCK_MONOTONIC, on a busy machine
@@ -45,6 +46,7 @@ def run(request, tmp_path_factory):
     out, book, kept = folder / "run.h5", folder / "book.json", folder / "kept"
     done = run_heat(request.param, "--n", 50, "--steps", STEPS, "--every", EVERY, "--out", out, "--counts", book,
                     "--checkpoints", kept)
+    assert_all_good(folder)
     return {"ranks": max(request.param, 1), "done": done, "out": out, "calls": read_calls(out), "book": read_book(book),
             "kept": kept}
 

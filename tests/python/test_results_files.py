@@ -13,6 +13,8 @@ from heat_run import run_python
 from lanescope import FormatError, NestingError, _core, _results
 from runs import Run
 
+pytestmark = pytest.mark.bad_files
+
 MPI_PROGRAM = """
 import sys, threading
 from mpi4py import MPI
@@ -343,7 +345,7 @@ def change(path, name, values):
     "name, values, words",
     [
         ("events/end_times", [1], "the columns of events differ in length: .*end_times 1"),
-        ("events/end_times", [[1, 2]], "/events/end_times is no column"),
+        ("events/end_times", [[1, 2]], "events/end_times is no column"),
         ("rank_region_index/event_counts", [1, 2], "row 1 of rank_region_index speaks of .* 2 calls from row 1"),
         ("rank_region_index/event_offsets", [0, 2**63], "rank_region_index speaks of"),
         ("rank_region_index/region_ids", [0, 2], "speaks of region 2 .* there are 2 regions"),

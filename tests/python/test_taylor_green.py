@@ -8,6 +8,7 @@ import h5py
 import pytest
 
 from heat_run import EXAMPLES, run_python
+from runs import assert_all_good
 
 if importlib.util.find_spec("mpi4py_fft") is None:
     pytest.skip("mpi4py-fft is not installed", allow_module_level=True)
@@ -21,6 +22,7 @@ def run(request, tmp_path_factory):
     folder = tmp_path_factory.mktemp(f"taylor_green{request.param}")
     done = run_python(request.param, SIM, "--out", folder / "run.h5", "--counts", folder / "counts.json")
     assert done.returncode == 0, done.stdout + done.stderr
+    assert_all_good(folder)
     return {"ranks": max(request.param, 1), "done": done, "folder": folder}
 
 

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* All times of a run on one clock: that of the first rank that is there. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "cells.h"
+#include "message.h"
+#include "run.h"
+
+#define UNKNOWN_ERROR (-1)
+
+static int reference_of(const struct lsc_input *input) { return input->first + input->reference; }
+
+static int64_t rank_cell(const struct lsc_input *input, int column, int row) {
+  return lsc_cell(&input->table[LSC_TABLE_RANK], column, (size_t)row);
+}
+
+/* The first rank that is there, and the last collect whose times are on its clock. */
+static void choose_origin(struct lsc_run *run) {
+  for (int i = 0; i < run->inputs; i++) {
+    int mine = reference_of(&run->input[i]);
+    int best = i ? reference_of(&run->input[run->origin]) : mine;
+    if (i == 0 || mine < best ||
+        (mine == best && run->input[i].finalize_ns > run->input[run->origin].finalize_ns)) {
+      run->origin = i;
+    }
+  }
+  run->reference = reference_of(&run->input[run->origin]);
+}
+
+/* A collect of all that measured how far a rank's clock is from the reference's: 1 and by how much. */
+static int was_measured(const struct lsc_run *run, int rank, int64_t *offset, int64_t *error) {
+  int found = -1;
+  for (int i = 0; i < run->inputs; i++) {
+    const struct lsc_input *input = &run->input[i];
+    int row = rank - input->first;
+    if (reference_of(input) != run->reference || row < 0 || row >= input->ranks) continue;
+    if (lsc_input_is_missing(input, row)) continue;
+    if (found < 0 || input->finalize_ns > run->input[found].finalize_ns) found = i;
+  }
+  if (found < 0) return 0;
+  *offset = rank_cell(&run->input[found], LSC_RANK_OFFSET, rank - run->input[found].first);
+  *error = rank_cell(&run->input[found], LSC_RANK_ERROR, rank - run->input[found].first);
+  return 1;
+}
+
+static int same_clock(const struct lsc_input *a, const struct lsc_input *b) {
+  char *clock_a = lsc_input_text(a, "clock"), *clock_b = lsc_input_text(b, "clock");
+  int same = clock_a && clock_b && strcmp(clock_a, clock_b) == 0;
+  free(clock_a);
+  free(clock_b);
+  return same;
+}
+
+/* From the clock of an input to that of the run. */
+static int64_t input_shift(struct lsc_run *run, const struct lsc_input *input, int *guessed) {
+  const struct lsc_input *origin = &run->input[run->origin];
+  int64_t offset, error;
+  *guessed = 0;
+  if (reference_of(input) == run->reference) return 0;
+  if (was_measured(run, reference_of(input), &offset, &error)) return offset;
+  if (same_clock(input, origin)) return 0;
+  *guessed = run->guessed = 1;
+  return input->start_unix_ns - input->start_ns - (origin->start_unix_ns - origin->start_ns);
+}
+
+static int by_rank_and_time(const void *a, const void *b) {
+  const struct lsc_part *left = a, *right = b;
+  if (left->rank != right->rank) return left->rank < right->rank ? -1 : 1;
+  if (left->until_ns != right->until_ns) return left->until_ns < right->until_ns ? -1 : 1;
+  return (left->input > right->input) - (left->input < right->input);
+}
+
+/* shift_ns is the input's alone here. */
+static lsc_status list_parts(struct lsc_run *run, int *guesses) {
+  size_t most = 0;
+  for (int i = 0; i < run->inputs; i++) most += (size_t)run->input[i].ranks;
+  run->part = calloc(most + 1, sizeof *run->part);
+  if (!run->part) return LSC_NO_MEMORY;
+  for (int i = 0; i < run->inputs; i++) {
+    const struct lsc_input *input = &run->input[i];
+    int64_t shift = input_shift(run, input, &guesses[i]);
+    for (int row = 0; row < input->ranks; row++) {
+      if (lsc_input_is_missing(input, row)) continue;
+      run->part[run->parts++] = (struct lsc_part){input->first + row, i, row, input->finalize_ns + shift, shift};
+    }
+  }
+  qsort(run->part, run->parts, sizeof *run->part, by_rank_and_time);
+  return LSC_OK;
+}
+
+/* One offset for all that a rank recorded, or calls of different collects might not nest. */
+static void settle_rank(struct lsc_run *run, int rank, const int *guesses) {
+  size_t count;
+  struct lsc_part *part = run->part + (lsc_run_parts(run, rank, &count) - run->part);
+  if (!count) return;
+  const struct lsc_part *last = &part[count - 1];
+  const struct lsc_input *input = &run->input[last->input];
+  if (!was_measured(run, rank, &run->offset_ns[rank], &run->error_ns[rank])) {
+    run->offset_ns[rank] = rank_cell(input, LSC_RANK_OFFSET, last->row) + last->shift_ns;
+    run->error_ns[rank] = guesses[last->input] ? UNKNOWN_ERROR : rank_cell(input, LSC_RANK_ERROR, last->row);
+  }
+  for (size_t i = 0; i < count; i++) {
+    part[i].shift_ns = run->offset_ns[rank] - rank_cell(&run->input[part[i].input], LSC_RANK_OFFSET, part[i].row);
+  }
+}
+
+lsc_status lsc_run_set_clocks(struct lsc_run *run) {
+  int *guesses = calloc((size_t)run->inputs + 1, sizeof *guesses);
+  run->offset_ns = calloc((size_t)run->size + 1, sizeof *run->offset_ns);
+  run->error_ns = calloc((size_t)run->size + 1, sizeof *run->error_ns);
+  lsc_status status = guesses && run->offset_ns && run->error_ns ? LSC_OK : LSC_NO_MEMORY;
+  if (!status) {
+    choose_origin(run);
+    status = list_parts(run, guesses);
+  }
+  for (int rank = 0; rank < run->size && !status; rank++) settle_rank(run, rank, guesses);
+  free(guesses);
+  return status ? lsc_fail(status, "no memory for the ranks of %d inputs", run->inputs) : LSC_OK;
+}

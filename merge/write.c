@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "write.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cells.h"
+#include "create.h"
+#include "message.h"
+#include "publish.h"
+
+#define PIECE_ROWS 65536
+
+struct writing {
+  const struct lsc_union *all;
+  struct lsc_run *run;
+  struct lsc_fill columns; /* which there are */
+  struct lsc_h5 *h5;
+  uint64_t row;            /* of /events that comes next */
+  int64_t *values;         /* [PIECE_ROWS] of the widest type */
+};
+
+static int64_t value_of(const struct lsc_calls *calls, uint32_t id, int column, int rank) {
+  const struct lsc_call *call = &calls->call[id];
+  switch (column) {
+    case LSC_EVENT_START: return call->start;
+    case LSC_EVENT_END: return call->end;
+    case LSC_EVENT_RANKS: return rank;
+    case LSC_EVENT_REGION_IDS: return call->region;
+    case LSC_EVENT_THREADS: return call->thread;
+    case LSC_EVENT_TASKS: return call->task;
+    case LSC_EVENT_AWAIT: return call->await_ns;
+    case LSC_EVENT_CALL_IDS: return id;
+    case LSC_EVENT_PARENT_IDS: return call->parent == LSC_NO_PARENT ? -1 : (int64_t)call->parent;
+    default: return call->api;
+  }
+}
+
+static void put_value(void *values, lsc_type type, size_t i, int64_t value) {
+  if (type == LSC_U8) ((uint8_t *)values)[i] = (uint8_t)value;
+  else if (type == LSC_U32) ((uint32_t *)values)[i] = (uint32_t)value;
+  else ((int64_t *)values)[i] = value;
+}
+
+static lsc_status write_piece(struct writing *w, const struct lsc_calls *calls, const uint32_t *ids, size_t count,
+                              int rank) {
+  lsc_status status = LSC_OK;
+  for (int k = 0; k < LSC_EVENT_COLUMNS && !status; k++) {
+    if (!lsc_fill_has_event_column(&w->columns, k)) continue;
+    for (size_t i = 0; i < count; i++) {
+      put_value(w->values, lsc_events_desc.column[k].type, i, value_of(calls, ids[i], k, rank));
+    }
+    status = lsc_h5_write_rows(w->h5, k, w->row, count, w->values);
+  }
+  w->row += count;
+  return status;
+}
+
+static lsc_status write_rank(struct writing *w, int rank) {
+  struct lsc_rank_order order = {0};
+  struct lsc_calls calls;
+  uint64_t lost;
+  lsc_status status = lsc_rank_calls(w->run, rank, &calls, &lost);
+  if (!status) status = lsc_rank_sort(w->run, rank, &calls, &order);
+  if (!status && calls.completed > w->all->events - w->row) {
+    status = lsc_fail(LSC_INVALID, "the inputs changed while they were merged");
+  }
+  for (size_t done = 0; done < calls.completed && !status; done += PIECE_ROWS) {
+    size_t left = calls.completed - done;
+    status = write_piece(w, &calls, order.call + done, left < PIECE_ROWS ? left : PIECE_ROWS, rank);
+  }
+  lsc_rank_order_free(&order);
+  lsc_calls_free(&calls);
+  return status;
+}
+
+static lsc_status select_columns(struct writing *w) {
+  lsc_status status = LSC_OK;
+  for (int k = 0; k < LSC_EVENT_COLUMNS && !status; k++) {
+    const struct lsc_column_desc *desc = &lsc_events_desc.column[k];
+    char path[80];
+    snprintf(path, sizeof path, "%s/%s", lsc_events_desc.group, desc->name);
+    if (lsc_fill_has_event_column(&w->columns, k)) {
+      status = lsc_h5_select(w->h5, k, path, desc->type, w->all->events);
+    }
+  }
+  return status;
+}
+
+static lsc_status write_events(struct writing *w, const char *path) {
+  w->values = malloc(PIECE_ROWS * sizeof *w->values);
+  if (!w->values) return lsc_fail(LSC_NO_MEMORY, "no memory for a piece of /events");
+  lsc_status status = lsc_h5_open(&w->h5, path, NULL);
+  if (!status) status = select_columns(w);
+  for (int rank = 0; rank < w->run->size && !status; rank++) status = write_rank(w, rank);
+  if (!status && w->row != w->all->events) status = lsc_fail(LSC_INVALID, "the inputs changed while they were merged");
+  free(w->values);
+  return lsc_h5_close(w->h5, status);
+}
+
+static int is_own(const char *name, size_t length) {
+  static const char *const own[] = {"mpi_size", "run_rank", "run_size", "api"};
+  for (size_t i = 0; i < sizeof own / sizeof *own; i++) {
+    if (strlen(own[i]) == length && memcmp(own[i], name, length) == 0) return 1;
+  }
+  return 0;
+}
+
+static lsc_status put_number(struct lsc_table *to, const char *name, size_t length, int64_t value) {
+  lsc_status status = lsc_table_put_text(to, 0, name, length);
+  if (!status) status = lsc_table_put_i64(to, 1, value);
+  if (!status) lsc_table_end_row(to);
+  return status;
+}
+
+/* Those of the input that the run's origin is, but for what is of all inputs. */
+static lsc_status make_metadata(const struct writing *w, struct lsc_metadata *to) {
+  const struct lsc_input *origin = &w->run->input[w->run->origin];
+  const struct lsc_table *numbers = &origin->metadata.numbers;
+  struct lsc_buffer texts = {0};
+  unsigned apis = w->all->apis;
+  lsc_metadata_init(to);
+  lsc_status status = put_number(&to->numbers, "mpi_size", strlen("mpi_size"), w->run->size);
+  if (!status && apis && !(apis & (apis - 1))) {
+    status = put_number(&to->numbers, "api", strlen("api"), __builtin_ctz(apis));
+  }
+  for (size_t i = 0; i < numbers->rows && !status; i++) {
+    size_t length;
+    const char *name = lsc_cell_text(numbers, 0, i, &length);
+    if (!is_own(name, length)) status = put_number(&to->numbers, name, length, lsc_cell(numbers, 1, i));
+  }
+  if (!status) status = lsc_table_encode(&origin->metadata.texts, &texts);
+  struct lsc_reader reader = {texts.data, texts.data + texts.size, 0};
+  if (!status) status = lsc_table_decode_append(&to->texts, &reader);
+  lsc_buffer_free(&texts);
+  return status;
+}
+
+static void set_columns(struct writing *w) {
+  w->columns.apis = w->all->apis;
+  for (int i = 0; i < w->run->inputs; i++) {
+    w->columns.threads |= w->run->input[i].has_threads;
+    w->columns.tasks |= w->run->input[i].has[LSC_EVENT_TASKS];
+  }
+}
+
+static lsc_status write_target(struct writing *w, struct lsc_target *target) {
+  struct lsc_metadata metadata;
+  uint64_t bytes;
+  lsc_status status = make_metadata(w, &metadata);
+  const struct lsc_contents contents = {.tables = w->all->table,
+                                        .fill = &w->columns,
+                                        .events = w->all->events,
+                                        .name = target->path,
+                                        .metadata = &metadata};
+  if (!status) status = lsc_create(target->temporary, &contents, &bytes);
+  lsc_metadata_free(&metadata);
+  if (!status) status = write_events(w, target->temporary);
+  return status ? status : lsc_target_publish(target);
+}
+
+lsc_status lsc_union_write(const struct lsc_union *all, struct lsc_run *run, const char *path) {
+  struct writing w = {.all = all, .run = run};
+  struct lsc_target target;
+  lsc_status status = lsc_target_open(&target, path);
+  if (status) return status;
+  set_columns(&w);
+  status = write_target(&w, &target);
+  lsc_target_close(&target);
+  return status;
+}

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "h5_file.h"
+#include "message.h"
+
+static lsc_status write_attribute(struct lsc_h5 *h5, const char *name, lsc_type type, const void *value) {
+  lsc_status status = LSC_OK;
+  hid_t in_file = lsc_h5_make_type(type, 1), in_memory = lsc_h5_make_type(type, 0), space = H5Screate(H5S_SCALAR);
+  hid_t attribute = H5Acreate2(h5->group, name, in_file, space, H5P_DEFAULT, H5P_DEFAULT);
+  if (attribute < 0 || H5Awrite(attribute, in_memory, value) < 0) status = lsc_h5_fail(h5, "write attribute", name);
+  if (attribute >= 0) H5Aclose(attribute);
+  if (space >= 0) H5Sclose(space);
+  if (in_memory >= 0) H5Tclose(in_memory);
+  if (in_file >= 0) H5Tclose(in_file);
+  return status;
+}
+
+lsc_status lsc_h5_attribute_int(struct lsc_h5 *h5, const char *name, int64_t value) {
+  return write_attribute(h5, name, LSC_I64, &value);
+}
+
+lsc_status lsc_h5_attribute_text(struct lsc_h5 *h5, const char *name, const char *text) {
+  return write_attribute(h5, name, LSC_STR, &text);
+}
+
+/* Every value with a NUL behind it, and where each begins; both in one block to be freed. */
+static const char **terminate(const lsc_column_view *view) {
+  uint64_t bytes = view->rows ? view->offsets[view->rows] : 0;
+  const char **start = malloc((view->rows + 1) * sizeof *start + bytes + view->rows);
+  if (!start) return NULL;
+  char *next = (char *)(start + view->rows + 1);
+  for (size_t i = 0; i < view->rows; i++) {
+    size_t length = view->offsets[i + 1] - view->offsets[i];
+    start[i] = next;
+    if (length) memcpy(next, view->text + view->offsets[i], length);
+    next[length] = 0;
+    next += length + 1;
+  }
+  return start;
+}
+
+/* A contiguous dataset, allocated at once and not filled; its handle in *data. */
+static lsc_status make_dataset(struct lsc_h5 *h5, const char *name, lsc_type type, uint64_t rows, hid_t *data) {
+  lsc_status status = LSC_OK;
+  hsize_t size = rows;
+  hid_t in_file = lsc_h5_make_type(type, 1), space = H5Screate_simple(1, &size, NULL);
+  hid_t create = H5Pcreate(H5P_DATASET_CREATE);
+  *data = H5I_INVALID_HID;
+  if (in_file < 0 || space < 0 || create < 0 || H5Pset_layout(create, H5D_CONTIGUOUS) < 0 ||
+      H5Pset_alloc_time(create, H5D_ALLOC_TIME_EARLY) < 0 || H5Pset_obj_track_times(create, 0) < 0 ||
+      (type != LSC_STR && H5Pset_fill_time(create, H5D_FILL_TIME_NEVER) < 0) ||
+      (*data = H5Dcreate2(h5->group, name, in_file, space, H5P_DEFAULT, create, H5P_DEFAULT)) < 0) {
+    status = lsc_h5_fail(h5, "make column", name);
+  }
+  if (create >= 0) H5Pclose(create);
+  if (space >= 0) H5Sclose(space);
+  if (in_file >= 0) H5Tclose(in_file);
+  return status;
+}
+
+lsc_status lsc_h5_reserve(struct lsc_h5 *h5, const char *name, lsc_type type, uint64_t rows) {
+  hid_t data;
+  lsc_status status = make_dataset(h5, name, type, rows, &data);
+  if (data >= 0) H5Dclose(data);
+  return status;
+}
+
+lsc_status lsc_h5_column(struct lsc_h5 *h5, const char *name, const lsc_column_view *view) {
+  const char **texts = NULL;
+  const void *values = view->data;
+  hid_t in_memory = H5I_INVALID_HID, data;
+  lsc_status status = make_dataset(h5, name, view->type, view->rows, &data);
+  if (status || view->rows == 0) goto out;
+  if (view->type == LSC_STR) {
+    if (!(texts = terminate(view))) {
+      status = lsc_fail(LSC_NO_MEMORY, "no memory for column %s of '%s'", name, h5->path);
+      goto out;
+    }
+    values = texts;
+  }
+  in_memory = lsc_h5_make_type(view->type, 0);
+  if (in_memory < 0 || H5Dwrite(data, in_memory, H5S_ALL, H5S_ALL, H5P_DEFAULT, values) < 0) {
+    status = lsc_h5_fail(h5, "write column", name);
+  }
+out:
+  if (in_memory >= 0) H5Tclose(in_memory);
+  if (data >= 0) H5Dclose(data);
+  free(texts);
+  return status;
+}
+
+static lsc_status check_rows(struct lsc_h5 *h5, hid_t data, const char *path, uint64_t rows) {
+  hid_t space = H5Dget_space(data);
+  if (space < 0) return lsc_h5_fail(h5, "look at column", path);
+  hssize_t found = H5Sget_simple_extent_npoints(space);
+  H5Sclose(space);
+  if (found >= 0 && (uint64_t)found == rows) return LSC_OK;
+  return lsc_fail(LSC_IO, "'%s': column %s has %lld rows instead of %llu: this rank sees another state of the file",
+                  h5->path, path, (long long)found, (unsigned long long)rows);
+}
+
+lsc_status lsc_h5_select(struct lsc_h5 *h5, int slot, const char *path, lsc_type type, uint64_t rows) {
+  hid_t data = H5Dopen2(h5->file, path, H5P_DEFAULT);
+  if (data < 0) return lsc_h5_fail(h5, "open column", path);
+  lsc_status status = check_rows(h5, data, path, rows);
+  hid_t in_memory = status ? H5I_INVALID_HID : lsc_h5_make_type(type, 0);
+  if (!status && in_memory < 0) status = lsc_h5_fail(h5, "make the type of column", path);
+  if (status) {
+    H5Dclose(data);
+    return status;
+  }
+  h5->slot[slot].data = data;
+  h5->slot[slot].type = in_memory;
+  snprintf(h5->slot[slot].path, sizeof h5->slot[slot].path, "%s", path);
+  return LSC_OK;
+}
+
+static lsc_status move_rows(struct lsc_h5 *h5, int slot, uint64_t first, uint64_t count, const void *from, void *to) {
+  lsc_status status = LSC_OK;
+  hsize_t start = first, size = count;
+  hid_t data = h5->slot[slot].data, type = h5->slot[slot].type;
+  hid_t in_file = H5Dget_space(data), in_memory = H5Screate_simple(1, &size, NULL);
+  if (in_file < 0 || in_memory < 0 || H5Sselect_hyperslab(in_file, H5S_SELECT_SET, &start, NULL, &size, NULL) < 0 ||
+      (from ? H5Dwrite(data, type, in_memory, in_file, H5P_DEFAULT, from)
+            : H5Dread(data, type, in_memory, in_file, H5P_DEFAULT, to)) < 0) {
+    status = lsc_h5_fail(h5, from ? "write rows of" : "read back rows of", h5->slot[slot].path);
+  }
+  if (in_memory >= 0) H5Sclose(in_memory);
+  if (in_file >= 0) H5Sclose(in_file);
+  return status;
+}
+
+lsc_status lsc_h5_write_rows(struct lsc_h5 *h5, int slot, uint64_t first, uint64_t count, const void *data) {
+  return count ? move_rows(h5, slot, first, count, data, NULL) : LSC_OK;
+}
+
+lsc_status lsc_h5_read_rows(struct lsc_h5 *h5, int slot, uint64_t first, uint64_t count, void *data) {
+  return count ? move_rows(h5, slot, first, count, NULL, data) : LSC_OK;
+}
