@@ -13,7 +13,7 @@ struct lsc_call {
   uint32_t region;              /* id in the names of the run; 0 until they are known */
   uint32_t parent;              /* number of the call around it, or LSC_NO_PARENT */
   uint32_t depth;               /* calls around it */
-  uint32_t open_depth;          /* of an open call: as the file has it */
+  uint32_t open_depth;          /* of an open call: as the file has it, or open calls around it */
   uint8_t api, open;
 };
 

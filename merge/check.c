@@ -45,7 +45,8 @@ static struct lsc_rows rows_of(const struct lsc_table *table, int ranks, int ran
   return rows;
 }
 
-/* Finds the rows of every rank, which follow one another; expected: the column of /rank_table that counts them, or -1. */
+/* Finds the rows of every rank, which follow one another. expected: the column of /rank_table that counts them, or -1.
+ */
 static lsc_status find_rows(struct lsc_input *input, enum lsc_table_id id, int ranks, int expected, size_t member) {
   const struct lsc_table *table = &input->table[id];
   uint64_t from = 0;

@@ -17,16 +17,16 @@ static const char usage[] = "usage: lanescope-merge [-q] [--] OUT IN...\n";
 static const char help[] =
     "\n"
     "Merges files of one run of lanescope into the file OUT:\n"
-    "  - the files of single ranks (run.rank0.h5, run.rank1.h5, ...) that a run leaves whose ranks could not be brought\n"
-    "    together: OUT is the file that the collect would have written;\n"
-    "  - what was collected in the middle of a run (run.1.h5, run.2.h5, ..., run.h5): OUT is the whole run. A call that\n"
-    "    is open in one file and has ended in a later one is there once. Lanes are as in the last file;\n"
+    "  - the files of single ranks (run.rank0.h5, run.rank1.h5, ...) that a run leaves whose ranks could not be\n"
+    "    brought together: OUT is the file that the collect would have written;\n"
+    "  - what was collected in the middle of a run (run.1.h5, run.2.h5, ..., run.h5): OUT is the whole run. A call\n"
+    "    that is open in one file and has ended in a later one is there once. Lanes are as in the last file;\n"
     "  - both together, and files that were merged before.\n"
     "The order of the inputs does not matter.\n"
     "\n"
-    "Ranks of which no input has anything are named, and have status 2 in rank_table. An input that is damaged, cut off,\n"
-    "of another run, or not of lanescope is named and left out. OUT appears whole or not at all, and replaces a file of\n"
-    "that name, but none of the inputs. No MPI is needed; under a launcher the first process does it all.\n"
+    "Ranks of which no input has anything are named, and have status 2 in rank_table. An input that is damaged, cut\n"
+    "off, of another run, or not of lanescope is named and left out. OUT appears whole or not at all, and replaces a\n"
+    "file of that name, but none of the inputs. No MPI is needed; under a launcher the first process does it all.\n"
     "\n"
     "  -q, --quiet    say only what is wrong\n"
     "  -h, --help     print this\n"
@@ -121,8 +121,10 @@ static void say_missing(const struct lsc_run *run) {
 static void say_lost(const struct lsc_union *all, const struct lsc_run *run) {
   for (int rank = 0; rank < run->size; rank++) {
     if (!all->lost[rank]) continue;
-    fprintf(stderr, "lanescope-merge: %llu calls of rank %d that were open in one input are in no later one: an input is "
-            "missing\n", (unsigned long long)all->lost[rank], rank);
+    fprintf(stderr,
+            "lanescope-merge: %llu calls of rank %d that were open in one input are in no later one: an input is "
+            "missing\n",
+            (unsigned long long)all->lost[rank], rank);
   }
 }
 

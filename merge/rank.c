@@ -12,6 +12,7 @@ struct entry {
   uint32_t part, id; /* id: in its part */
   uint32_t next;     /* place among the entries as they were listed */
   uint32_t number;   /* in the end */
+  int lost;          /* open here, and in no later part: nothing is known of its end */
 };
 
 struct joining {
@@ -74,8 +75,8 @@ static lsc_status check_twice(const struct joining *j, const struct entry *a, co
 }
 
 /*
- * Places first .. end - 1 look the same: the open ones of each part are, in their order, those of the next part that has
- * some. Several at a time are calls of no length, or on no lane.
+ * Places first .. end - 1 look the same: the open ones of each part are, in their order, those of the next part that
+ * has some. Several at a time are calls of no length, or on no lane.
  */
 static lsc_status match(struct joining *j, size_t first, size_t end) {
   lsc_status status = LSC_OK;
@@ -86,7 +87,10 @@ static lsc_status match(struct joining *j, size_t first, size_t end) {
       struct entry *entry = at(j, i);
       if (!entry->call->open || entry->part + 1 == j->parts) continue;
       if (next < end && at(j, next)->part == at(j, to)->part) entry->next = j->sorted[next++];
-      else j->lost++;
+      else {
+        entry->lost = 1;
+        j->lost++;
+      }
     }
     if (to < end) status = check_twice(j, at(j, to - 1), at(j, to));
   }
@@ -108,21 +112,38 @@ static const struct entry *last_of(const struct joining *j, size_t place) {
   return &j->entry[place];
 }
 
+/* The number of the next call around it that is not lost. */
+static uint32_t parent_of(const struct joining *j, const struct entry *entry) {
+  do {
+    if (entry->call->parent == LSC_NO_PARENT) return LSC_NO_PARENT;
+    entry = last_of(j, j->first[entry->part] + entry->call->parent);
+  } while (entry->lost);
+  return entry->number;
+}
+
+/* 0 where the call around it has ended, as it may where an input is missing. */
+static void count_open_around(const struct lsc_calls *calls, struct lsc_call *call) {
+  call->open_depth = 0;
+  if (call->parent == LSC_NO_PARENT) return;
+  const struct lsc_call *parent = &calls->call[call->parent];
+  if (parent->open) call->open_depth = parent->open_depth + 1;
+}
+
 /* A parent began no later than its child and lies less deep, so it has its number before. */
 static void number_all(struct joining *j, struct lsc_calls *out) {
   sort(j, by_number);
   for (size_t i = 0; i < j->count; i++) {
     struct entry *entry = at(j, i);
-    if (entry->next != j->sorted[i]) continue;
+    if (entry->next != j->sorted[i] || entry->lost) continue;
     entry->number = (uint32_t)out->count;
     out->call[out->count++] = *entry->call;
     out->completed += !entry->call->open;
   }
   for (size_t i = 0; i < j->count; i++) {
     const struct entry *entry = &j->entry[i];
-    if (entry->next != i || entry->call->parent == LSC_NO_PARENT) continue;
-    out->call[entry->number].parent = last_of(j, j->first[entry->part] + entry->call->parent)->number;
+    if (entry->next == i && !entry->lost) out->call[entry->number].parent = parent_of(j, entry);
   }
+  for (size_t i = 0; i < out->count; i++) count_open_around(out, &out->call[i]);
 }
 
 static lsc_status list(struct joining *j) {
@@ -139,7 +160,7 @@ static lsc_status list(struct joining *j) {
   for (size_t p = 0; p < j->parts; p++) {
     for (size_t id = 0; id < j->calls[p].count; id++) {
       size_t place = j->first[p] + id;
-      j->entry[place] = (struct entry){&j->calls[p].call[id], (uint32_t)p, (uint32_t)id, (uint32_t)place, 0};
+      j->entry[place] = (struct entry){&j->calls[p].call[id], (uint32_t)p, (uint32_t)id, (uint32_t)place, 0, 0};
     }
   }
   return LSC_OK;

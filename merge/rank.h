@@ -11,6 +11,7 @@
  * run's clock. A call that is open in one part and goes on in a later one is taken from there.
  *
  * lost: receives the number of calls that are open in some part but the last, and in no later one: an input is missing.
+ * Nothing is known of their ends, and they are left out.
  *
  * LSC_OK; LSC_INVALID: two inputs hold the same call; LSC_LIMIT; LSC_HDF5; LSC_NO_MEMORY. On failure *calls is empty.
  */

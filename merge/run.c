@@ -82,7 +82,8 @@ static lsc_status add_name(struct lsc_names *names, const struct lsc_table *tabl
   return lsc_names_add(names, name, length);
 }
 
-/* Every name as often as it comes: first of completed calls, as ranks, collects and files have them; then of open ones. */
+/* Every name as often as it comes: first of completed calls, as ranks, collects and files have them; then of open
+ * ones. */
 static lsc_status list_names(const struct lsc_run *run, struct lsc_names *names, size_t *completed) {
   lsc_status status = LSC_OK;
   for (size_t p = 0; p < run->parts && !status; p++) {

@@ -28,8 +28,8 @@ struct lsc_run {
 };
 
 /*
- * 1 if the input is of the run that the others are of, or the first; else 0, with a message why it is not. The run takes
- * a good input over: *input is moved. LSC_NO_MEMORY is said by `status`.
+ * 1 if the input is of the run that the others are of, or the first; else 0, with a message why it is not. The run
+ * takes a good input over: *input is moved. LSC_NO_MEMORY is said by `status`.
  */
 int lsc_run_admit(struct lsc_run *run, struct lsc_input *input, lsc_status *status);
 

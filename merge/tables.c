@@ -62,16 +62,17 @@ static int64_t sum_of(const struct making *m, int column) {
 }
 
 static void put_drop_reason(struct making *m) {
+  static const char missing[] = "an input is missing";
   for (size_t p = 0; p < m->parts; p++) {
     const struct lsc_table *table = &input_of(m, &m->part[p])->table[LSC_TABLE_RANK];
     size_t length, row = (size_t)m->part[p].row;
     lsc_cell_text(table, LSC_RANK_DROP_REASON, row, &length);
-    if (length || p + 1 == m->parts) {
+    if (length) {
       copy_text(m, LSC_TABLE_RANK, LSC_RANK_DROP_REASON, table, row);
       return;
     }
   }
-  put_text(m, LSC_TABLE_RANK, LSC_RANK_DROP_REASON, "", 0);
+  put_text(m, LSC_TABLE_RANK, LSC_RANK_DROP_REASON, missing, m->all->lost[m->rank] ? strlen(missing) : 0);
 }
 
 static void put_drift(struct making *m) {
@@ -105,7 +106,7 @@ static void put_rank(struct making *m) {
   put(m, id, LSC_RANK_TASKS, last ? (int64_t)tasks_of(m, m->tasks).count : 0);
   put(m, id, LSC_RANK_CALLS, (int64_t)m->calls.completed);
   put(m, id, LSC_RANK_OPEN_CALLS, (int64_t)(m->calls.count - m->calls.completed));
-  put(m, id, LSC_RANK_DROPPED, sum_of(m, LSC_RANK_DROPPED));
+  put(m, id, LSC_RANK_DROPPED, sum_of(m, LSC_RANK_DROPPED) + (int64_t)m->all->lost[m->rank]);
   put_drop_reason(m);
   put(m, id, LSC_RANK_OFFSET, m->run->offset_ns[m->rank]);
   put(m, id, LSC_RANK_ERROR, m->run->error_ns[m->rank]);

@@ -211,8 +211,10 @@ def test_a_missing_checkpoint_is_named(files, tmp_path):
     done = merge(tmp_path / "out.h5", folder / "steps.1.h5", folder / "steps.3.h5")
     assert done.returncode == 0
     assert "calls of rank 0 that were open in one input are in no later one" in done.stderr
-    names = Run(tmp_path / "out.h5").open_calls["region_names"]
-    assert "over one" in names and "outer" not in names and "never ends" in names
+    run = Run(tmp_path / "out.h5")
+    assert set(run.open_calls["region_names"]) == {"never ends"}
+    assert run.rank_table["dropped_calls"].tolist() == [1, 1]
+    assert run.rank_table["drop_reason"] == ["an input is missing"] * 2
 
 
 def spoil(path, copy, change):
@@ -251,6 +253,7 @@ DAMAGE = {
 }
 
 
+@pytest.mark.bad_files
 @pytest.mark.parametrize("what", DAMAGE)
 def test_a_damaged_input_is_named_and_left_out(files, tmp_path, what):
     folder = files(2)
@@ -262,6 +265,7 @@ def test_a_damaged_input_is_named_and_left_out(files, tmp_path, what):
     assert_same(Run(tmp_path / "out.h5"), merged(tmp_path / "good.h5", folder / "same.rank1.h5"))
 
 
+@pytest.mark.bad_files
 def test_what_is_no_file_of_a_run(files, tmp_path):
     folder, good = files(2), files(2) / "same.rank1.h5"
     text, cut, empty = tmp_path / "text.h5", tmp_path / "cut.h5", tmp_path / "empty.h5"
