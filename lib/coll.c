@@ -39,6 +39,7 @@ static lsc_status take(struct lsc_coll *coll, int from, int tag, struct lsc_buff
   }
   out->size -= sizeof code;
   memcpy(&code, out->data + out->size, sizeof code);
+  if (code) coll->passed_on = 1;
   if (code) return lsc_fail((lsc_status)code, "rank %d passed on: %s", from, lsc_strerror((lsc_status)code));
   return LSC_OK;
 }

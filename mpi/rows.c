@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "message.h"
+#include "step.h"
 
 /*
  * A piece of every column is filled, then written. Within it the columns are filled block by block, so that the
@@ -23,6 +24,8 @@ struct pieces {
 
 static lsc_status pieces_init(struct pieces *pieces, const struct lsc_fill *fill) {
   size_t size = 0, at = 0;
+  lsc_status status = lsc_step(LSC_STEP_PIECE);
+  if (status) return status;
   for (int k = 0; k < LSC_EVENT_COLUMNS; k++) {
     pieces->used[k] = lsc_fill_has_event_column(fill, k);
     pieces->width[k] = lsc_type_size(lsc_events_desc.column[k].type);
@@ -58,7 +61,7 @@ static void fill_piece(const struct pieces *pieces, const struct lsc_fill *fill,
 }
 
 static lsc_status write_piece(struct lsc_h5 *h5, const struct pieces *pieces, uint64_t row, size_t count) {
-  lsc_status status = LSC_OK;
+  lsc_status status = lsc_step(LSC_STEP_WRITE);
   for (int k = 0; k < LSC_EVENT_COLUMNS && !status; k++) {
     if (pieces->used[k]) status = lsc_h5_write_rows(h5, k, row, count, pieces->values[k]);
   }
@@ -81,6 +84,12 @@ static lsc_status check_row(struct lsc_h5 *h5, const struct pieces *pieces, cons
   return LSC_OK;
 }
 
+static lsc_status check_ends(struct lsc_h5 *h5, const struct pieces *pieces, const struct lsc_fill *fill, size_t rows) {
+  lsc_status status = lsc_step(LSC_STEP_READ_BACK);
+  if (!status) status = check_row(h5, pieces, fill, 0);
+  return status ? status : check_row(h5, pieces, fill, rows - 1);
+}
+
 lsc_status lsc_rows_write(struct lsc_h5 *h5, const struct lsc_fill *fill, uint64_t events) {
   struct pieces pieces;
   size_t rows = fill->snapshot->completed;
@@ -93,8 +102,7 @@ lsc_status lsc_rows_write(struct lsc_h5 *h5, const struct lsc_fill *fill, uint64
     fill_piece(&pieces, fill, first, count);
     status = write_piece(h5, &pieces, fill->event_offset + first, count);
   }
-  if (!status) status = check_row(h5, &pieces, fill, 0);
-  if (!status) status = check_row(h5, &pieces, fill, rows - 1);
+  if (!status) status = check_ends(h5, &pieces, fill, rows);
   free(pieces.block);
   return status;
 }
