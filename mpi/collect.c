@@ -18,6 +18,7 @@ static void start(struct lsc_collection *c, const lsc_save_options *options) {
   lsc_metadata_init(&c->metadata);
   lsc_collection_enter(c, LSC_STEP_ARGUMENTS);
   lsc_collection_note(c, lsc_options_take(options, &c->options));
+  c->arrival = lsc_arrival_ns(&c->options);
   c->timeout = lsc_timeout_ns(c->options.timeout);
   c->grace = c->timeout < LONGEST_GRACE ? c->timeout : LONGEST_GRACE;
   if (gethostname(c->hostname, sizeof c->hostname - 1) < 0) c->hostname[0] = 0;

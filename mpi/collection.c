@@ -44,13 +44,20 @@ lsc_status lsc_collection_came(struct lsc_collection *c, lsc_status status) {
 }
 
 /*
- * Ranks enter an agreement up to one timeout apart, since the operation before it may have taken that long; the first
- * is their arrival.
+ * Until when. Ranks enter an agreement up to one timeout apart, since the operation before it may have taken that long.
+ * The first is their arrival: a rank that is leaving cuts it short, also by the grace in which others than rank 0 still
+ * listen. The grace itself is the same for all, or else nobody could rely on it.
  */
+static int64_t agreement_deadline(const struct lsc_collection *c, enum lsc_agreement agreement) {
+  int64_t now = c->coll->now(c->coll);
+  if (agreement != LSC_AGREE_ARRIVE) return after(after(now, c->timeout), c->timeout);
+  if (c->options.leaving && c->coll->rank) return now + c->arrival - c->grace;
+  return after(now, c->arrival);
+}
+
 lsc_status lsc_collection_agree(struct lsc_collection *c, enum lsc_agreement agreement) {
   struct lsc_verdict verdict;
-  int64_t deadline = lsc_collection_deadline(c);
-  if (agreement != LSC_AGREE_ARRIVE) deadline = after(deadline, c->timeout);
+  int64_t deadline = agreement_deadline(c, agreement);
   lsc_status mine = c->broken ? LSC_TIMEOUT : c->status;
   const char *why = c->followed && !c->broken ? NULL : c->text;
   lsc_status status = lsc_agree(c->coll, agreement_names[agreement], mine, why, deadline, c->grace, &verdict);

@@ -54,7 +54,7 @@ struct lsc_collection {
   const char *path;
   int part, part_of; /* lsc_write_part; part_of 0: the file is of the whole run */
   lsc_save_options options;
-  int64_t timeout, grace; /* ns */
+  int64_t arrival, timeout, grace; /* ns; arrival: how long this rank waits for the others to come */
 
   lsc_status status; /* of this rank since the last agreement */
   int broken;        /* a collective operation did not come through */
