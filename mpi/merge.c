@@ -48,7 +48,7 @@ static void unite_names(struct lsc_collection *c) {
   lsc_status status = lsc_fill_names(&c->snapshot, &mine);
   c->ids = malloc((mine.count + 1) * sizeof *c->ids);
   if (status || !c->ids) {
-    lsc_collection_note(c, lsc_fail(LSC_NO_MEMORY, "no memory for the names of %zu regions", c->snapshot.regions));
+    lsc_collection_note(c, lsc_fail(LSC_NO_MEMORY, "no memory for the names of the regions"));
     lsc_names_free(&mine);
   }
   lsc_collection_came(c, lsc_unite_names(c->coll, LSC_TAG_NAMES, &mine, &c->names, c->ids, lsc_collection_deadline(c)));
