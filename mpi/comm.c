@@ -144,11 +144,17 @@ static lsc_status match(struct lsc_group *group, int from, int tag, MPI_Message 
   }
 }
 
-/* Takes a message for which there is no memory off its sender, who would wait; MPI cuts it to nothing. */
-static void discard(MPI_Message *message, int64_t deadline) {
-  static unsigned char nothing;
+/*
+ * Takes a message whose place could not be made off its sender, who would wait; where there is no memory for it alone,
+ * either, it stays. (To have MPI cut it to nothing is no way: Open MPI 4.1 writes all of it nevertheless.)
+ */
+static void discard(MPI_Message *message, int size, int64_t deadline) {
   MPI_Request request = MPI_REQUEST_NULL;
-  if (MPI_Imrecv(&nothing, 0, MPI_BYTE, message, &request) == MPI_SUCCESS) lsc_comm_wait(&request, deadline);
+  void *place = malloc((size_t)size);
+  if (!place && !(place = lsc_spare_take((size_t)size))) return;
+  int code = MPI_Imrecv(place, size, MPI_BYTE, message, &request);
+  if (code == MPI_SUCCESS && lsc_comm_wait(&request, deadline) == LSC_OK) lsc_spare_free(place);
+  else lsc_comm_keep(place);
 }
 
 /* Appends the next MPI message. When it does not come to an end, `out` is left empty and its memory to MPI. */
@@ -159,7 +165,7 @@ static lsc_status receive_piece(struct lsc_group *group, int from, int tag, stru
   if (status != LSC_OK) return status;
   void *where = lsc_buffer_reserve_short(out, (size_t)size);
   if (!where) {
-    discard(&message, deadline);
+    discard(&message, size, deadline);
     return lsc_fail(LSC_NO_MEMORY, "no memory for a message of %d bytes from rank %d", size, from);
   }
 
@@ -187,7 +193,7 @@ static lsc_status discard_rest(struct lsc_group *group, int from, int tag, uint6
     int size = 0;
     lsc_status status = match(group, from, tag, &message, &size, deadline);
     if (status != LSC_OK) return status;
-    discard(&message, deadline);
+    discard(&message, size, deadline);
     if (size <= 0) return malformed(from);
     taken += (uint64_t)size;
   }

@@ -10,7 +10,7 @@
 #include "faults.h"
 
 #define ALL (-1)
-#define NAMES 100
+#define NAMES 200
 
 void *__real_malloc(size_t size);
 void *__real_calloc(size_t count, size_t size);
@@ -65,8 +65,9 @@ int main(int argc, char **argv) {
   for (int rank = ALL; rank < fault_ranks; rank++) {
     struct fault_run run;
     fault_record(&run);
-    record_names(&run);
-    for (long number = 1; fail_allocation(&run, check_path("run.h5"), number, rank); number++) continue;
+    long number = 1;
+    do record_names(&run);
+    while (fail_allocation(&run, check_path("run.h5"), number++, rank));
     log_free(&run.log);
     books_free(&run.books);
     lsc_detach(run.session);
