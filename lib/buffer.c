@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "message.h"
+#include "spare.h"
 
 #define FIRST_CAPACITY 64
 
@@ -17,12 +18,22 @@ static size_t grown(size_t capacity, size_t needed) {
   return capacity;
 }
 
+/* Spare memory cannot grow: its content moves. */
+static unsigned char *resize(const struct lsc_buffer *buffer, size_t capacity) {
+  if (!lsc_spare_is(buffer->data)) return realloc(buffer->data, capacity);
+  unsigned char *data = malloc(capacity);
+  if (!data) return NULL;
+  memcpy(data, buffer->data, buffer->size);
+  lsc_spare_free(buffer->data);
+  return data;
+}
+
 void *lsc_buffer_reserve(struct lsc_buffer *buffer, size_t extra) {
   unsigned char *data = NULL;
   if (buffer->data && extra <= buffer->capacity - buffer->size) return buffer->data + buffer->size;
   if (extra <= SIZE_MAX - buffer->size) {
     size_t capacity = grown(buffer->capacity, buffer->size + extra);
-    data = realloc(buffer->data, capacity);
+    data = resize(buffer, capacity);
     if (data) {
       buffer->data = data;
       buffer->capacity = capacity;
@@ -31,6 +42,15 @@ void *lsc_buffer_reserve(struct lsc_buffer *buffer, size_t extra) {
   }
   lsc_fail(LSC_NO_MEMORY, "no memory for %zu more bytes after %zu; free some or record less", extra, buffer->size);
   return NULL;
+}
+
+void *lsc_buffer_reserve_short(struct lsc_buffer *buffer, size_t extra) {
+  void *room = lsc_buffer_reserve(buffer, extra);
+  if (room || buffer->size || !(room = lsc_spare_take(extra))) return room;
+  lsc_spare_free(buffer->data);
+  buffer->data = room;
+  buffer->capacity = LSC_SPARE_BYTES;
+  return room;
 }
 
 lsc_status lsc_buffer_append(struct lsc_buffer *buffer, const void *data, size_t size) {
@@ -44,7 +64,7 @@ lsc_status lsc_buffer_append(struct lsc_buffer *buffer, const void *data, size_t
 }
 
 void lsc_buffer_free(struct lsc_buffer *buffer) {
-  free(buffer->data);
+  lsc_spare_free(buffer->data);
   *buffer = (struct lsc_buffer){0};
 }
 

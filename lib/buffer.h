@@ -18,6 +18,9 @@ void *lsc_buffer_reserve(struct lsc_buffer *buffer, size_t extra);
 lsc_status lsc_buffer_append(struct lsc_buffer *buffer, const void *data, size_t size);
 void lsc_buffer_free(struct lsc_buffer *buffer);
 
+/* lsc_buffer_reserve for an empty buffer, out of the spare memory if there is no other and `extra` is little. */
+void *lsc_buffer_reserve_short(struct lsc_buffer *buffer, size_t extra);
+
 /* Reads bytes in the order in which they were appended; `failed` is set, and zeros come back, once they run out. */
 struct lsc_reader {
   const unsigned char *next, *end;

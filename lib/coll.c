@@ -30,7 +30,9 @@ static lsc_status pass(struct lsc_coll *coll, int to, int tag, lsc_status mine, 
   return sent;
 }
 
-static lsc_status take(struct lsc_coll *coll, int from, int tag, struct lsc_buffer *out, int64_t deadline) {
+/* mine: how this rank fared before; what it failed at itself was passed on by nobody. */
+static lsc_status take(struct lsc_coll *coll, int from, int tag, lsc_status mine, struct lsc_buffer *out,
+                       int64_t deadline) {
   uint32_t code;
   lsc_status status = coll->recv(coll, from, tag, out, deadline);
   if (status) return status;
@@ -39,6 +41,7 @@ static lsc_status take(struct lsc_coll *coll, int from, int tag, struct lsc_buff
   }
   out->size -= sizeof code;
   memcpy(&code, out->data + out->size, sizeof code);
+  if (code && !mine) coll->passed_on = 1;
   if (code) return lsc_fail((lsc_status)code, "rank %d passed on: %s", from, lsc_strerror((lsc_status)code));
   return LSC_OK;
 }
@@ -55,7 +58,7 @@ lsc_status lsc_coll_up(struct lsc_coll *coll, int tag, lsc_status mine, const st
   lsc_status status = mine;
   long span = span_of(coll);
   for (long step = 1; step < span && coll->rank + step < coll->size; step *= 2) {
-    lsc_status got = take(coll, (int)(coll->rank + step), tag, &bytes, deadline);
+    lsc_status got = take(coll, (int)(coll->rank + step), tag, status, &bytes, deadline);
     struct lsc_reader reader = reader_of(&bytes);
     if (!got && !status) got = sweep->merge(sweep->ctx, &reader);
     if (!status) status = got;
@@ -70,7 +73,7 @@ lsc_status lsc_coll_up(struct lsc_coll *coll, int tag, lsc_status mine, const st
 }
 
 lsc_status lsc_coll_down(struct lsc_coll *coll, int tag, lsc_status mine, struct lsc_buffer *data, int64_t deadline) {
-  lsc_status heard = coll->rank ? take(coll, parent_of(coll), tag, data, deadline) : mine;
+  lsc_status heard = coll->rank ? take(coll, parent_of(coll), tag, mine, data, deadline) : mine;
   lsc_status status = mine ? mine : heard;
   for (long step = span_of(coll) / 2; step; step /= 2) {
     lsc_status sent;
@@ -181,11 +184,11 @@ static lsc_status scan_child(const struct scan *scan, size_t child, const uint64
   return lsc_buffer_append(out, totals, scan->count * sizeof *totals);
 }
 
-static lsc_status scan_take(struct lsc_coll *coll, int tag, size_t size, uint64_t *prefix, uint64_t *totals,
-                            int64_t deadline) {
+static lsc_status scan_take(struct lsc_coll *coll, int tag, lsc_status mine, size_t size, uint64_t *prefix,
+                            uint64_t *totals, int64_t deadline) {
   struct lsc_buffer bytes = {0};
   struct lsc_reader reader;
-  lsc_status status = take(coll, parent_of(coll), tag, &bytes, deadline);
+  lsc_status status = take(coll, parent_of(coll), tag, mine, &bytes, deadline);
   reader = reader_of(&bytes);
   if (!status) status = expect(&reader, 2 * size);
   if (!status) {
@@ -201,7 +204,7 @@ static lsc_status scan_down(struct lsc_coll *coll, int tag, lsc_status mine, con
   struct lsc_buffer bytes = {0};
   lsc_status status = mine;
   if (coll->rank) {
-    lsc_status got = scan_take(coll, tag, scan->count * sizeof *prefix, prefix, totals, deadline);
+    lsc_status got = scan_take(coll, tag, mine, scan->count * sizeof *prefix, prefix, totals, deadline);
     if (!status) status = got;
   }
   for (long step = span_of(coll) / 2; step; step /= 2) {

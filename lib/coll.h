@@ -22,6 +22,7 @@ struct lsc_coll {
   lsc_status (*recv)(struct lsc_coll *coll, int from, int tag, struct lsc_buffer *out, int64_t deadline);
   /* The clock of the deadlines; a simulation has its own. */
   int64_t (*now)(struct lsc_coll *coll);
+  int passed_on; /* set to 1 when an operation fails here because another rank did; the caller sets it back */
 };
 
 /* One rank, in this process. No message is ever sent. */

@@ -29,6 +29,7 @@ struct ranks {
 /* What rank 0 knows. rank of the two verdicts: -1 while there is none. */
 struct ballot {
   struct lsc_verdict failed;    /* of the lowest rank that failed */
+  struct lsc_verdict followed;  /* of the lowest rank that failed because of another */
   struct lsc_verdict timed_out; /* of the lowest rank that reported LSC_TIMEOUT */
   struct ranks missing;         /* sent no report */
   struct ranks gone;            /* sent one, but did not wait for the rest */
@@ -140,7 +141,7 @@ static void add_seconds(struct lsc_verdict *verdict, size_t *used, int64_t ns) {
 
 static void count_report(struct ballot *ballot, int rank, const struct lsc_verdict *report) {
   int apart = report->status == LSC_TIMEOUT || report->status == LSC_APART;
-  struct lsc_verdict *to = apart ? &ballot->timed_out : &ballot->failed;
+  struct lsc_verdict *to = apart ? &ballot->timed_out : report->rank < 0 ? &ballot->followed : &ballot->failed;
   if (!report->status || to->rank >= 0) return;
   *to = *report;
   to->rank = rank;
@@ -202,13 +203,13 @@ static void announce(struct lsc_coll *coll, const struct lsc_verdict *verdict, i
 
 static void lead(struct lsc_coll *coll, const char *step, const struct lsc_verdict *mine, int64_t deadline,
                  int64_t grace, struct lsc_verdict *verdict) {
-  struct ballot ballot = {.failed.rank = -1, .timed_out.rank = -1};
+  struct ballot ballot = {.failed.rank = -1, .followed.rank = -1, .timed_out.rank = -1};
   int64_t start = coll->now(coll);
   count_report(&ballot, 0, mine);
   take_reports(coll, deadline, &ballot);
   if (!is_apart(&ballot)) call_roll(coll, grace, &ballot);
   if (is_apart(&ballot)) explain_apart(&ballot, step, deadline - start, verdict);
-  else *verdict = ballot.failed.rank >= 0 ? ballot.failed : verdict_of(LSC_OK, -1, NULL);
+  else *verdict = ballot.failed.rank >= 0 ? ballot.failed : ballot.followed;
   announce(coll, verdict, grace);
 }
 
@@ -236,7 +237,7 @@ static void follow(struct lsc_coll *coll, const char *step, const struct lsc_ver
 
 lsc_status lsc_agree(struct lsc_coll *coll, const char *step, lsc_status mine, const char *message, int64_t deadline,
                      int64_t grace, struct lsc_verdict *verdict) {
-  struct lsc_verdict report = verdict_of(mine, coll->rank, message);
+  struct lsc_verdict report = verdict_of(mine, message ? coll->rank : -1, message);
   if (coll->rank) follow(coll, step, &report, deadline, grace, verdict);
   else lead(coll, step, &report, deadline, grace, verdict);
   if (verdict->status) return lsc_fail(verdict->status, "%s", verdict->text);

@@ -24,7 +24,8 @@ struct lsc_verdict {
 };
 
 /*
- * One agreement. mine: LSC_OK, or why this rank cannot go on; message: its text for the others, or NULL. step: its name, for messages.
+ * One agreement. mine: LSC_OK, or why this rank cannot go on; message: its text for the others, or NULL, where
+ * it knows of no reason of its own: then a rank that has one speaks first. step: its name, for messages.
  * LSC_TIMEOUT as `mine` makes the verdict APART. Rank 0 waits for reports until `deadline`, the others for the verdict
  * until `deadline` + grace (nanoseconds), and a rank that answered "here" for 3 * grace after it was asked. grace must
  * be long for a message and its answer: with 0 nobody answers in time. Returns verdict->status, with the text as lsc_message.

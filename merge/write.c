@@ -91,7 +91,7 @@ static lsc_status select_columns(struct writing *w) {
 static lsc_status write_events(struct writing *w, const char *path) {
   w->values = malloc(PIECE_ROWS * sizeof *w->values);
   if (!w->values) return lsc_fail(LSC_NO_MEMORY, "no memory for a piece of /events");
-  lsc_status status = lsc_h5_open(&w->h5, path, NULL);
+  lsc_status status = lsc_h5_open(&w->h5, path);
   if (!status) status = select_columns(w);
   for (int rank = 0; rank < w->run->size && !status; rank++) status = write_rank(w, rank);
   if (!status && w->row != w->all->events) status = lsc_fail(LSC_INVALID, "the inputs changed while they were merged");

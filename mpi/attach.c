@@ -177,13 +177,16 @@ static lsc_status agree_to_attach(lsc_session session, MPI_Comm own, int64_t tim
   return lsc_fail(status, "%s", verdict.text);
 }
 
-lsc_status lsc_attach(lsc_session session, MPI_Comm comm, double timeout) {
+lsc_status lsc_attach_within(lsc_session session, MPI_Comm comm, int64_t arrival, int64_t timeout) {
   MPI_Comm own = MPI_COMM_NULL;
   lsc_status status = lsc_comm_usable(comm);
-  if (status != LSC_OK) return status;
+  if (status == LSC_OK) status = duplicate(comm, arrival, &own);
+  return status == LSC_OK ? agree_to_attach(session, own, timeout) : status;
+}
+
+lsc_status lsc_attach(lsc_session session, MPI_Comm comm, double timeout) {
   int64_t limit = lsc_timeout_ns(timeout);
-  status = duplicate(comm, limit, &own);
-  return status == LSC_OK ? agree_to_attach(session, own, limit) : status;
+  return lsc_attach_within(session, comm, limit, limit);
 }
 
 lsc_status lsc_attach_fortran(lsc_session session, int comm, double timeout) {

@@ -5,6 +5,7 @@
 
 #include "array.h"
 #include "message.h"
+#include "step.h"
 
 #define BLOCK_CALLS 512 /* sorted by region at a time: their rows stay in the first-level cache meanwhile */
 #define ALL_ROWS 65536  /* of all buckets together */
@@ -87,7 +88,7 @@ static void done(struct buckets *buckets) {
 }
 
 static lsc_status empty(struct buckets *buckets, struct bucket *bucket) {
-  lsc_status status = LSC_OK;
+  lsc_status status = lsc_step(LSC_STEP_WRITE);
   for (int k = 0; k < LSC_EVENT_COLUMNS && !status; k++) {
     if (!bucket->values[k]) continue;
     status = lsc_h5_write_rows(buckets->h5, k, buckets->fill->event_offset + bucket->row, bucket->filled,

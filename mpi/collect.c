@@ -16,7 +16,9 @@
 static void start(struct lsc_collection *c, const lsc_save_options *options) {
   for (int i = 0; i < LSC_TABLE_COUNT; i++) lsc_table_init(&c->merged[i], &lsc_table_descs[i]);
   lsc_metadata_init(&c->metadata);
+  lsc_collection_enter(c, LSC_STEP_ARGUMENTS);
   lsc_collection_note(c, lsc_options_take(options, &c->options));
+  c->arrival = lsc_arrival_ns(&c->options);
   c->timeout = lsc_timeout_ns(c->options.timeout);
   c->grace = c->timeout < LONGEST_GRACE ? c->timeout : LONGEST_GRACE;
   if (gethostname(c->hostname, sizeof c->hostname - 1) < 0) c->hostname[0] = 0;
@@ -39,7 +41,7 @@ static lsc_status check_repeat(struct lsc_collection *c) {
 /* What each rank can find out alone. */
 static void prepare(struct lsc_collection *c) {
   if (!c->status) lsc_collection_note(c, check_path(c));
-  if (c->status) return;
+  if (c->status || lsc_collection_enter(c, LSC_STEP_SNAPSHOT)) return;
   if (lsc_collection_note(c, lsc_snapshot_take(c->session, &c->snapshot))) return;
   c->has_snapshot = 1;
   c->fill = (struct lsc_fill){.snapshot = &c->snapshot,
@@ -51,12 +53,12 @@ static void prepare(struct lsc_collection *c) {
 
 static lsc_status run(struct lsc_collection *c) {
   prepare(c);
-  lsc_status status = lsc_collection_agree(c, LSC_STEP_ARRIVE);
+  lsc_status status = lsc_collection_agree(c, LSC_AGREE_ARRIVE);
   if (status) return status;
   lsc_collection_merge(c);
   if ((status = lsc_collection_store(c))) return status;
   if (!c->coll->rank) lsc_collection_note(c, lsc_target_publish(&c->target));
-  return lsc_collection_agree(c, LSC_STEP_PUBLISH);
+  return lsc_collection_agree(c, LSC_AGREE_PUBLISH);
 }
 
 /* Neither can make a whole file a failure: a path that is not remembered is only not refused the next time. */

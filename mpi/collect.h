@@ -22,6 +22,12 @@ lsc_status lsc_write_part(lsc_session session, const char *path, int rank, int s
 /* How long to wait for a rank, in ns: `seconds` if above 0, else LANESCOPE_TIMEOUT (seconds), else 600 s. */
 int64_t lsc_timeout_ns(double seconds);
 
+/* How long this rank waits for the others to arrive, in ns: as long, or less if it is leaving. */
+int64_t lsc_arrival_ns(const lsc_save_options *options);
+
+/* The command that merges what the ranks wrote apart, as a shell takes it; malloc'd, or NULL without memory. */
+char *lsc_merge_command(const char *path);
+
 /* `<path without .h5>.<part>.h5`, malloc'd, or NULL without memory. */
 char *lsc_path_with(const char *path, const char *part);
 
@@ -44,9 +50,6 @@ int lsc_launcher_rank(int *rank, int *size);
 
 /* What the launcher calls this job, the same in all its processes, in the environment; NULL if unknown. */
 const char *lsc_launcher_job(void);
-
-/* `<path without .h5>.rank*.h5`, malloc'd, or NULL without memory. */
-char *lsc_rank_pattern(const char *path);
 
 /* LSC_OK; LSC_INVALID: the launcher started several programs, so MPI_COMM_WORLD may hold ranks that know no session. */
 lsc_status lsc_launcher_check_program(void);

@@ -23,9 +23,10 @@ static lsc_save_options copy_options(const lsc_save_options *options) {
 }
 
 /* The group to collect over. LSC_TIMEOUT: not every rank came to make one. */
-static lsc_status find_group(lsc_session session, MPI_Comm comm, double timeout, struct lsc_group *group) {
+static lsc_status find_group(lsc_session session, MPI_Comm comm, const lsc_save_options *options,
+                             struct lsc_group *group) {
   if (lsc_attached_group(session, comm, group)) return LSC_OK;
-  lsc_status status = lsc_attach(session, comm, timeout);
+  lsc_status status = lsc_attach_within(session, comm, lsc_arrival_ns(options), lsc_timeout_ns(options->timeout));
   if (status != LSC_OK) return status;
   if (lsc_attached_group(session, comm, group)) return LSC_OK;
   return lsc_fail(LSC_INACTIVE, "the session was detached while it was collected");
@@ -33,10 +34,12 @@ static lsc_status find_group(lsc_session session, MPI_Comm comm, double timeout,
 
 /* Rank 0 speaks for all; where nobody heard from it, each for itself. */
 static void warn(const char *path, const char *mine, const char *reason) {
-  char *all = lsc_rank_pattern(path);
-  fprintf(stderr, "lanescope: %s was not written: %s. Each rank that is there writes a file of its own, such as %s. One "
-          "file of them: lanescope-merge %s %s\n", path, reason, mine, path, all ? all : "FILE...");
-  free(all);
+  char *command = lsc_merge_command(path);
+  fprintf(stderr,
+          "lanescope: %s was not written: %s. Each rank that is there writes a file of its own, such as %s. One file of "
+          "them: %s\n",
+          path, reason, mine, command ? command : "lanescope-merge");
+  free(command);
 }
 
 /* Who this is in the run whose file was to be written, and whether it speaks for the others. */
@@ -81,7 +84,7 @@ lsc_status lsc_collect(lsc_session session, MPI_Comm comm, const char *path, con
   if (status == LSC_OK) status = lsc_comm_check(MPI_Comm_size(comm, &size), "MPI_Comm_size");
   if (status != LSC_OK) return status;
 
-  status = find_group(session, comm, own.timeout, &group);
+  status = find_group(session, comm, &own, &group);
   if (status == LSC_OK) status = lsc_collect_over(session, &group.coll, &group.comm, path, options);
   if (status == LSC_OK) lsc_at_exit_done(session, path);
   if (status != LSC_APART && status != LSC_TIMEOUT) return status;

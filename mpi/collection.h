@@ -16,21 +16,23 @@
 #include "metadata.h"
 #include "publish.h"
 #include "snapshot.h"
+#include "step.h"
 #include "table.h"
 #include "unite.h"
 
-/* The agreements, in order: X(STEP, name for messages). */
-#define LSC_STEPS(X)                                                       \
+/* The agreements, in order: X(AGREEMENT, name for messages). */
+#define LSC_AGREEMENTS(X)                                                  \
   X(ARRIVE, "arrive")   /* arguments, target, snapshot */                  \
   X(CREATE, "create")   /* tables merged, file made, seen by every rank */ \
   X(OPEN, "open")       /* the shared file */                              \
+  X(LEAVE, "leave")     /* it again, after a failure: open on all? */      \
   X(WRITE, "write")     /* each rank's rows */                             \
   X(CLOSE, "close")     /* the shared file */                              \
   X(PUBLISH, "publish") /* the file stands under its name */
 
-enum lsc_step {
-#define LSC_X(step, name) LSC_STEP_##step,
-  LSC_STEPS(LSC_X)
+enum lsc_agreement {
+#define LSC_X(agreement, name) LSC_AGREE_##agreement,
+  LSC_AGREEMENTS(LSC_X)
 #undef LSC_X
 };
 
@@ -52,10 +54,11 @@ struct lsc_collection {
   const char *path;
   int part, part_of; /* lsc_write_part; part_of 0: the file is of the whole run */
   lsc_save_options options;
-  int64_t timeout, grace; /* ns */
+  int64_t arrival, timeout, grace; /* ns; arrival: how long this rank waits for the others to come */
 
   lsc_status status; /* of this rank since the last agreement */
   int broken;        /* a collective operation did not come through */
+  int followed;      /* status is that of another rank, which reports it itself */
   char text[1024];   /* message of status */
 
   int has_snapshot;
@@ -73,8 +76,11 @@ struct lsc_collection {
   uint64_t bytes;              /* size of the file */
 };
 
-/* Keeps a failure of this rank, with its message, unless it has one already. Returns status. */
+/* Keeps a failure of this rank, with its step and its message, unless it has one already. Returns status. */
 lsc_status lsc_collection_note(struct lsc_collection *c, lsc_status status);
+
+/* Enters a step, and notes what a test build makes of it. Returns as lsc_step. */
+lsc_status lsc_collection_enter(struct lsc_collection *c, enum lsc_step step);
 
 /* Notes how a collective operation ended. */
 lsc_status lsc_collection_came(struct lsc_collection *c, lsc_status status);
@@ -86,7 +92,7 @@ int64_t lsc_collection_deadline(const struct lsc_collection *c);
  * Agrees on a step and starts afresh. LSC_OK, or the status with which every rank that is there leaves, its message
  * set.
  */
-lsc_status lsc_collection_agree(struct lsc_collection *c, enum lsc_step step);
+lsc_status lsc_collection_agree(struct lsc_collection *c, enum lsc_agreement agreement);
 
 /* merge.c: what is small goes to rank 0; every rank learns its place among the others. Collective; notes what fails. */
 void lsc_collection_merge(struct lsc_collection *c);

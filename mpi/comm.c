@@ -12,6 +12,7 @@
 #include <time.h>
 
 #include "message.h"
+#include "spare.h"
 
 /* With the length within the eager limit of every transport, so that a short message leaves without its receiver. */
 #define INLINE_BYTES 2048
@@ -78,6 +79,7 @@ static lsc_status send_copy(struct lsc_group *group, int to, int tag, const void
                             const void *body, size_t body_size, int64_t deadline) {
   size_t size = head_size + body_size;
   unsigned char *copy = malloc(size);
+  if (!copy) copy = lsc_spare_take(size);
   if (!copy) return lsc_fail(LSC_NO_MEMORY, "no memory for a message of %zu bytes to rank %d", size, to);
   if (head_size > 0) memcpy(copy, head, head_size);
   if (body_size > 0) memcpy(copy + head_size, body, body_size);
@@ -87,7 +89,7 @@ static lsc_status send_copy(struct lsc_group *group, int to, int tag, const void
       MPI_Isend(copy, (int)size, MPI_BYTE, to, group->first_tag + tag, group->comm, &request), "MPI_Isend");
   if (status == LSC_OK) status = lsc_comm_wait(&request, deadline);
   if (status == LSC_OK) {
-    free(copy);
+    lsc_spare_free(copy);
     return LSC_OK;
   }
   lsc_comm_keep(copy);
@@ -101,6 +103,19 @@ static lsc_status check_tag(int tag) {
   return lsc_fail(LSC_INVALID, "message tag %d is not below %d", tag, LSC_GROUP_TAGS);
 }
 
+/* The next piece of a long message, a smaller one without memory; its size is taken off *left. */
+static lsc_status send_piece(struct lsc_group *group, int to, int tag, const unsigned char *next, size_t *left,
+                             int64_t deadline) {
+  size_t piece = *left < lsc_comm_piece ? *left : lsc_comm_piece;
+  lsc_status status = send_copy(group, to, tag, NULL, 0, next, piece, deadline);
+  if (status == LSC_NO_MEMORY && piece > LSC_SPARE_BYTES) {
+    piece = LSC_SPARE_BYTES;
+    status = send_copy(group, to, tag, NULL, 0, next, piece, deadline);
+  }
+  *left -= piece;
+  return status;
+}
+
 static lsc_status group_send(struct lsc_coll *coll, int to, int tag, const void *data, size_t size, int64_t deadline) {
   struct lsc_group *group = coll->ctx;
   const unsigned char *next = data;
@@ -109,10 +124,9 @@ static lsc_status group_send(struct lsc_coll *coll, int to, int tag, const void 
   lsc_status status = check_tag(tag);
   if (status == LSC_OK) status = send_copy(group, to, tag, &length, sizeof length, next, size - left, deadline);
   while (status == LSC_OK && left > 0) {
-    size_t piece = left < lsc_comm_piece ? left : lsc_comm_piece;
-    status = send_copy(group, to, tag, NULL, 0, next, piece, deadline);
-    next += piece;
-    left -= piece;
+    size_t before = left;
+    status = send_piece(group, to, tag, next, &left, deadline);
+    next += before - left;
   }
   return status;
 }
@@ -130,14 +144,30 @@ static lsc_status match(struct lsc_group *group, int from, int tag, MPI_Message 
   }
 }
 
+/*
+ * Takes a message whose place could not be made off its sender, who would wait; where there is no memory for it alone,
+ * either, it stays. (To have MPI cut it to nothing is no way: Open MPI 4.1 writes all of it nevertheless.)
+ */
+static void discard(MPI_Message *message, int size, int64_t deadline) {
+  MPI_Request request = MPI_REQUEST_NULL;
+  void *place = malloc((size_t)size);
+  if (!place && !(place = lsc_spare_take((size_t)size))) return;
+  int code = MPI_Imrecv(place, size, MPI_BYTE, message, &request);
+  if (code == MPI_SUCCESS && lsc_comm_wait(&request, deadline) == LSC_OK) lsc_spare_free(place);
+  else lsc_comm_keep(place);
+}
+
 /* Appends the next MPI message. When it does not come to an end, `out` is left empty and its memory to MPI. */
 static lsc_status receive_piece(struct lsc_group *group, int from, int tag, struct lsc_buffer *out, int64_t deadline) {
   MPI_Message message = MPI_MESSAGE_NULL;
   int size = 0;
   lsc_status status = match(group, from, tag, &message, &size, deadline);
   if (status != LSC_OK) return status;
-  void *where = lsc_buffer_reserve(out, (size_t)size);
-  if (!where) return lsc_fail(LSC_NO_MEMORY, "no memory for a message of %d bytes from rank %d", size, from);
+  void *where = lsc_buffer_reserve_short(out, (size_t)size);
+  if (!where) {
+    discard(&message, size, deadline);
+    return lsc_fail(LSC_NO_MEMORY, "no memory for a message of %d bytes from rank %d", size, from);
+  }
 
   MPI_Request request = MPI_REQUEST_NULL;
   status = lsc_comm_check(MPI_Imrecv(where, size, MPI_BYTE, &message, &request), "MPI_Imrecv");
@@ -156,13 +186,26 @@ static lsc_status malformed(int from) {
                   from);
 }
 
+/* The pieces of a message of `length` bytes for which there is no memory. */
+static lsc_status discard_rest(struct lsc_group *group, int from, int tag, uint64_t length, int64_t deadline) {
+  for (uint64_t taken = 0; taken < length;) {
+    MPI_Message message = MPI_MESSAGE_NULL;
+    int size = 0;
+    lsc_status status = match(group, from, tag, &message, &size, deadline);
+    if (status != LSC_OK) return status;
+    discard(&message, size, deadline);
+    if (size <= 0) return malformed(from);
+    taken += (uint64_t)size;
+  }
+  return lsc_fail(LSC_NO_MEMORY, "no memory for a message of %llu bytes from rank %d", (unsigned long long)length, from);
+}
+
 /* The pieces of a message of `length` bytes. */
 static lsc_status receive_rest(struct lsc_group *group, int from, int tag, uint64_t length, struct lsc_buffer *out,
                                int64_t deadline) {
   out->size = 0;
   if (length > SIZE_MAX || !lsc_buffer_reserve(out, (size_t)length)) {
-    return lsc_fail(LSC_NO_MEMORY, "no memory for a message of %llu bytes from rank %d", (unsigned long long)length,
-                    from);
+    return discard_rest(group, from, tag, length, deadline);
   }
   while (out->size < length) {
     size_t before = out->size;

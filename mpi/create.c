@@ -10,6 +10,7 @@
 
 #include "h5.h"
 #include "message.h"
+#include "step.h"
 
 #define MOST_HEADERS 65536 /* bytes; more than HDF5 needs to describe the group and the columns of /events */
 
@@ -54,7 +55,8 @@ static lsc_status reserve_events(struct lsc_h5 *h5, const struct lsc_contents *c
 /* Everything but /events, as the bytes of a file. */
 static lsc_status make_image(const char *path, const struct lsc_contents *contents, void **image, size_t *size) {
   struct lsc_h5 *h5;
-  lsc_status status = lsc_h5_create(&h5, path);
+  lsc_status status = lsc_step(LSC_STEP_IMAGE);
+  if (!status) status = lsc_h5_create(&h5, path);
   if (status) return status;
   status = put_root(h5);
   if (!status) status = lsc_h5_group(h5, "metadata");
@@ -78,6 +80,8 @@ static lsc_status write_all(int file, const char *name, const char *bytes, size_
 /* posix_fallocate returns its error; where the file system has no way to reserve, the file may still be written. */
 static lsc_status reserve_space(int file, const char *name, uint64_t bytes) {
   int error;
+  lsc_status status = lsc_step(LSC_STEP_RESERVE);
+  if (status) return status;
   do error = posix_fallocate(file, 0, (off_t)bytes);
   while (error == EINTR);
   if (!error || error == EOPNOTSUPP || error == EINVAL || error == ENOSYS) return LSC_OK;
@@ -95,9 +99,10 @@ static uint64_t events_bytes(const struct lsc_contents *contents) {
 
 /* The image, and the space of all that HDF5 is going to put behind it. */
 static lsc_status put_image(const char *path, const char *name, const void *image, size_t size, uint64_t events) {
-  int file = open(path, O_RDWR | O_CLOEXEC);
-  if (file < 0) return lsc_fail(LSC_IO, "cannot open '%s': %s", path, strerror(errno));
-  lsc_status status = write_all(file, name, image, size);
+  lsc_status status = lsc_step(LSC_STEP_PUT);
+  int file = status ? -1 : open(path, O_RDWR | O_CLOEXEC);
+  if (file < 0) return status ? status : lsc_fail(LSC_IO, "cannot open '%s': %s", path, strerror(errno));
+  status = write_all(file, name, image, size);
   if (!status) status = reserve_space(file, name, size + events + MOST_HEADERS);
   if (close(file) < 0 && !status) status = lsc_fail(LSC_IO, "cannot write '%s': %s", name, strerror(errno));
   return status;
@@ -107,7 +112,8 @@ static lsc_status put_image(const char *path, const char *name, const void *imag
 static lsc_status add_events(const char *path, const struct lsc_contents *contents, uint64_t *bytes) {
   struct lsc_h5 *h5;
   struct stat info;
-  lsc_status status = lsc_h5_open(&h5, path, NULL);
+  lsc_status status = lsc_step(LSC_STEP_LAYOUT);
+  if (!status) status = lsc_h5_open(&h5, path);
   if (!status) status = lsc_h5_close(h5, reserve_events(h5, contents));
   if (status) return status;
   if (stat(path, &info) < 0) return lsc_fail(LSC_IO, "cannot look at '%s': %s", path, strerror(errno));

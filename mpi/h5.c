@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "h5_file.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "h5_read.h"
 #include "message.h"
@@ -65,13 +68,22 @@ static struct lsc_h5 *h5_new(const char *path) {
     lsc_fail(LSC_NO_MEMORY, "no memory to open '%s'", path);
     return NULL;
   }
-  h5->file = h5->group = H5I_INVALID_HID;
+  h5->file = h5->group = h5->access = H5I_INVALID_HID;
+  h5->descriptor = -1;
   for (int i = 0; i < LSC_H5_SLOTS; i++) h5->slot[i].data = h5->slot[i].type = H5I_INVALID_HID;
   errors_set_aside(&h5->errors);
   return h5;
 }
 
+static void release_prepared(struct lsc_h5 *h5) {
+  if (h5->access >= 0) H5Pclose(h5->access);
+  if (h5->descriptor >= 0) close(h5->descriptor);
+  h5->access = H5I_INVALID_HID;
+  h5->descriptor = -1;
+}
+
 static void h5_free(struct lsc_h5 *h5) {
+  release_prepared(h5);
   errors_put_back(&h5->errors);
   free(h5->path);
   free(h5);
@@ -79,62 +91,85 @@ static void h5_free(struct lsc_h5 *h5) {
 
 enum place { IN_MEMORY, ON_DISK, TO_READ };
 
-static lsc_status set_driver(struct lsc_h5 *h5, hid_t access, enum place place, void *comm) {
+static lsc_status set_driver(struct lsc_h5 *h5, enum place place, void *comm) {
 #ifdef H5_HAVE_PARALLEL
   if (comm) {
-    herr_t shared = H5Pset_fapl_mpio(access, *(MPI_Comm *)comm, MPI_INFO_NULL);
+    herr_t shared = H5Pset_fapl_mpio(h5->access, *(MPI_Comm *)comm, MPI_INFO_NULL);
     return shared < 0 ? lsc_h5_fail(h5, "set the MPI driver", "") : LSC_OK;
   }
 #else
   if (comm) return lsc_fail(LSC_HDF5, "'%s': this HDF5 has no MPI driver to write it from several ranks", h5->path);
 #endif
-  herr_t set = place == IN_MEMORY ? H5Pset_fapl_core(access, MEMORY_STEP, 0) : H5Pset_fapl_sec2(access);
+  herr_t set = place == IN_MEMORY ? H5Pset_fapl_core(h5->access, MEMORY_STEP, 0) : H5Pset_fapl_sec2(h5->access);
   return set < 0 ? lsc_h5_fail(h5, "set the driver", "") : LSC_OK;
 }
 
 /* The sieve buffer would answer a read back without looking at the file. */
-static lsc_status set_access(struct lsc_h5 *h5, hid_t access, enum place place, void *comm) {
-  if (H5Pset_fclose_degree(access, H5F_CLOSE_STRONG) < 0 || H5Pset_sieve_buf_size(access, 0) < 0) {
+static lsc_status make_access(struct lsc_h5 *h5) {
+  if ((h5->access = H5Pcreate(H5P_FILE_ACCESS)) < 0) return lsc_h5_fail(h5, "make the access properties", "");
+  if (H5Pset_fclose_degree(h5->access, H5F_CLOSE_STRONG) < 0 || H5Pset_sieve_buf_size(h5->access, 0) < 0) {
     return lsc_h5_fail(h5, "set the access properties", "");
   }
 #ifdef HAVE_FILE_LOCKING_PROPERTY
-  if (H5Pset_file_locking(access, 0, 1) < 0) return lsc_h5_fail(h5, "set the locking", "");
+  if (H5Pset_file_locking(h5->access, 0, 1) < 0) return lsc_h5_fail(h5, "set the locking", "");
 #endif
-  return set_driver(h5, access, place, comm);
+  return LSC_OK;
 }
 
-static lsc_status open_file(struct lsc_h5 **out, const char *path, enum place place, void *comm) {
-  lsc_status status;
-  hid_t access = H5I_INVALID_HID;
-  struct lsc_h5 *h5 = *out = h5_new(path);
-  if (!h5) return LSC_NO_MEMORY;
-  if ((access = H5Pcreate(H5P_FILE_ACCESS)) < 0) {
-    status = lsc_h5_fail(h5, "make the access properties", "");
-    goto out;
+static lsc_status open_file(struct lsc_h5 *h5, enum place place, void *comm) {
+  lsc_status status = set_driver(h5, place, comm);
+  if (!status) {
+    h5->file = place == IN_MEMORY ? H5Fcreate(h5->path, H5F_ACC_TRUNC, H5P_DEFAULT, h5->access)
+                                  : H5Fopen(h5->path, place == TO_READ ? H5F_ACC_RDONLY : H5F_ACC_RDWR, h5->access);
+    if (h5->file < 0) status = lsc_h5_fail(h5, place == IN_MEMORY ? "make the file" : "open the file", "");
   }
-  if ((status = set_access(h5, access, place, comm))) goto out;
-  h5->file = place == IN_MEMORY ? H5Fcreate(path, H5F_ACC_TRUNC, H5P_DEFAULT, access)
-                                : H5Fopen(path, place == TO_READ ? H5F_ACC_RDONLY : H5F_ACC_RDWR, access);
-  if (h5->file < 0) status = lsc_h5_fail(h5, place == IN_MEMORY ? "make the file" : "open the file", "");
   h5->group = h5->file;
-out:
-  if (access >= 0) H5Pclose(access);
-  if (status) {
-    h5_free(h5);
-    *out = NULL;
-  }
+  release_prepared(h5);
   return status;
 }
 
-lsc_status lsc_h5_create(struct lsc_h5 **h5, const char *path) { return open_file(h5, path, IN_MEMORY, NULL); }
+/* Frees *h5 after a failure. */
+static lsc_status checked(struct lsc_h5 **h5, lsc_status status) {
+  if (!status) return LSC_OK;
+  h5_free(*h5);
+  *h5 = NULL;
+  return status;
+}
 
-lsc_status lsc_h5_open(struct lsc_h5 **h5, const char *path, void *comm) { return open_file(h5, path, ON_DISK, comm); }
+static lsc_status open_alone(struct lsc_h5 **h5, const char *path, enum place place) {
+  *h5 = h5_new(path);
+  if (!*h5) return LSC_NO_MEMORY;
+  lsc_status status = make_access(*h5);
+  return checked(h5, status ? status : open_file(*h5, place, NULL));
+}
+
+lsc_status lsc_h5_create(struct lsc_h5 **h5, const char *path) { return open_alone(h5, path, IN_MEMORY); }
+
+lsc_status lsc_h5_open(struct lsc_h5 **h5, const char *path) { return open_alone(h5, path, ON_DISK); }
 
 /* A file from elsewhere may name filters that are code to be loaded. */
 lsc_status lsc_h5_open_read(struct lsc_h5 **h5, const char *path) {
   H5PLset_loading_state(0);
-  return open_file(h5, path, TO_READ, NULL);
+  return open_alone(h5, path, TO_READ);
 }
+
+lsc_status lsc_h5_prepare(struct lsc_h5 **h5, const char *path) {
+  *h5 = h5_new(path);
+  if (!*h5) return LSC_NO_MEMORY;
+  lsc_status status = make_access(*h5);
+  if (status) return checked(h5, status);
+  (*h5)->descriptor = open(path, O_RDWR | O_CLOEXEC);
+  if ((*h5)->descriptor < 0) status = lsc_fail(LSC_IO, "cannot open '%s': %s", path, strerror(errno));
+  return checked(h5, status);
+}
+
+lsc_status lsc_h5_open_prepared(struct lsc_h5 *h5, void *comm) {
+  close(h5->descriptor);
+  h5->descriptor = -1;
+  return open_file(h5, ON_DISK, comm);
+}
+
+int lsc_h5_is_open(const struct lsc_h5 *h5) { return h5 && h5->file >= 0; }
 
 lsc_status lsc_h5_image(struct lsc_h5 *h5, void **bytes, size_t *size) {
   ssize_t needed = H5Fflush(h5->file, H5F_SCOPE_LOCAL) < 0 ? -1 : H5Fget_file_image(h5->file, NULL, 0);
@@ -156,7 +191,7 @@ lsc_status lsc_h5_close(struct lsc_h5 *h5, lsc_status status) {
     if (h5->slot[i].type >= 0) H5Tclose(h5->slot[i].type);
   }
   if (h5->group != h5->file) H5Gclose(h5->group);
-  if (H5Fclose(h5->file) < 0 && !status) status = lsc_h5_fail(h5, "close the file", "");
+  if (h5->file >= 0 && H5Fclose(h5->file) < 0 && !status) status = lsc_h5_fail(h5, "close the file", "");
   h5_free(h5);
   return status;
 }

@@ -27,11 +27,21 @@ lsc_status lsc_h5_create(struct lsc_h5 **h5, const char *path);
 /* The bytes of a file made in memory, malloc'd. LSC_OK, LSC_HDF5, LSC_NO_MEMORY. */
 lsc_status lsc_h5_image(struct lsc_h5 *h5, void **bytes, size_t *size);
 
+/* Opens a file to change it. LSC_OK, LSC_HDF5, LSC_NO_MEMORY; on failure *h5 is NULL. */
+lsc_status lsc_h5_open(struct lsc_h5 **h5, const char *path);
+
 /*
- * Opens a file to change it. comm: a pointer to an MPI_Comm, over which the call and lsc_h5_close are collective, or
- * NULL for the serial driver. The communicator is duplicated by HDF5 until the close. LSC_OK, LSC_HDF5, LSC_NO_MEMORY.
+ * The same in two parts, for a file that several ranks open. All that can fail on one rank alone is in the first, which
+ * is not collective and holds a descriptor of the file, for MPI-IO to find a free one. comm: a pointer to an MPI_Comm,
+ * over which the second part and lsc_h5_close are collective, and which HDF5 duplicates until the close; or NULL for
+ * the serial driver. LSC_OK; LSC_IO: the file cannot be opened here; LSC_HDF5; LSC_NO_MEMORY. After a failure of the
+ * second part h5 is closed or abandoned as ever.
  */
-lsc_status lsc_h5_open(struct lsc_h5 **h5, const char *path, void *comm);
+lsc_status lsc_h5_prepare(struct lsc_h5 **h5, const char *path);
+lsc_status lsc_h5_open_prepared(struct lsc_h5 *h5, void *comm);
+
+/* 1 if the file is open. */
+int lsc_h5_is_open(const struct lsc_h5 *h5);
 
 /*
  * Closes everything and frees h5, also on failure; NULL is fine. Returns status, with its message, if that is a

@@ -19,6 +19,8 @@ struct lsc_h5_errors {
 struct lsc_h5 {
   char *path;
   hid_t file, group; /* group is the file itself at the root */
+  hid_t access;      /* until the file is open */
+  int descriptor;    /* of a prepared file, or -1 */
   struct {
     hid_t data, type;
     char path[64]; /* cut where it is longer; for messages */

@@ -29,6 +29,8 @@ typedef struct lsc_save_options {
   char *written;              /* if not NULL: receives the path of the file that holds this rank's calls */
   size_t written_size;        /* bytes in written; a longer path is cut */
   int keep_events;            /* 1: where this is the only rank, the report holds /events, too */
+  int leaving;                /* 1: this rank is here because something failed, and the others may never come: it waits
+                                 for them LANESCOPE_GRACE seconds, or 10, and no longer than the timeout */
 } lsc_save_options;
 
 typedef struct lsc_init_options {
@@ -85,7 +87,7 @@ LSC_API lsc_status lsc_finalize_as(lsc_api api, const char *path);
  * Writes what the session recorded since it was last collected into the one file `path`, in this process alone. Starts
  * no MPI. A file of that name is replaced at the end, whole, or left alone. options: may be NULL. LSC_OK; LSC_INACTIVE;
  * LSC_INVALID; LSC_BUSY; LSC_COLLECTED; LSC_IO; LSC_HDF5; LSC_NO_MEMORY; LSC_LIMIT. After a failure the session holds
- * what it held, and can be collected again, to another path.
+ * what it held, and can be collected again, to another path; the message names the step that failed.
  */
 LSC_API lsc_status lsc_write(lsc_session session, const char *path, const lsc_save_options *options);
 

@@ -20,7 +20,7 @@ LSC_API lsc_status lsc_attach(lsc_session session, MPI_Comm comm, double timeout
  * is there has written `<name>.rank<k>.h5`. Where the launcher started several processes and MPI_COMM_WORLD has one
  * rank in each, the launcher is that of another MPI: each writes `<name>.rank<k>.h5` by the launcher's rank, and rank 0
  * says so in one line. options: may be NULL. LSC_OK; LSC_APART; LSC_NO_MPI; LSC_MPI: among others, another thread than
- * MPI was initialized for; and those of lsc_write, of the first rank that failed.
+ * MPI was initialized for; and those of lsc_write, of the first rank that failed, which the message names.
  */
 LSC_API lsc_status lsc_collect(lsc_session session, MPI_Comm comm, const char *path, const lsc_save_options *options);
 

@@ -10,6 +10,7 @@ static void share_origin(struct lsc_collection *c) {
   struct lsc_buffer bytes = {0};
   lsc_status status = LSC_OK;
   int64_t origin = c->snapshot.open_ns;
+  lsc_collection_enter(c, LSC_STEP_ORIGIN);
   if (!c->coll->rank) status = lsc_buffer_append(&bytes, &origin, sizeof origin);
   status = lsc_collection_came(c, lsc_coll_down(c->coll, LSC_TAG_ORIGIN, status, &bytes, lsc_collection_deadline(c)));
   if (!status) {
@@ -21,6 +22,7 @@ static void share_origin(struct lsc_collection *c) {
 
 static void measure_clock(struct lsc_collection *c) {
   struct lsc_offset_clock clock;
+  lsc_collection_enter(c, LSC_STEP_CLOCK);
   lsc_offset_own_clock(&clock);
   lsc_collection_came(c, lsc_offset_measure(c->coll, LSC_TAG_CLOCK, &clock, &c->fill.shift_ns, &c->fill.clock_error_ns,
                                             lsc_collection_deadline(c)));
@@ -33,6 +35,7 @@ static int has_tasks(const struct lsc_snapshot *snapshot) {
 /* What any rank has decides which columns there are. */
 static void unite_flags(struct lsc_collection *c) {
   uint64_t flags[3] = {c->snapshot.apis, (uint64_t)has_tasks(&c->snapshot), !c->snapshot.no_lanes};
+  lsc_collection_enter(c, LSC_STEP_FLAGS);
   lsc_collection_came(c, lsc_coll_or(c->coll, LSC_TAG_FLAGS, 3, flags, lsc_collection_deadline(c)));
   c->fill.apis = (unsigned)flags[0];
   c->fill.tasks = flags[1] != 0;
@@ -41,10 +44,11 @@ static void unite_flags(struct lsc_collection *c) {
 
 static void unite_names(struct lsc_collection *c) {
   struct lsc_names mine = {0};
+  lsc_collection_enter(c, LSC_STEP_NAMES);
   lsc_status status = lsc_fill_names(&c->snapshot, &mine);
   c->ids = malloc((mine.count + 1) * sizeof *c->ids);
   if (status || !c->ids) {
-    lsc_collection_note(c, lsc_fail(LSC_NO_MEMORY, "no memory for the names of %zu regions", c->snapshot.regions));
+    lsc_collection_note(c, lsc_fail(LSC_NO_MEMORY, "no memory for the names of the regions"));
     lsc_names_free(&mine);
   }
   lsc_collection_came(c, lsc_unite_names(c->coll, LSC_TAG_NAMES, &mine, &c->names, c->ids, lsc_collection_deadline(c)));
@@ -55,6 +59,7 @@ static void unite_names(struct lsc_collection *c) {
 
 static void share_offsets(struct lsc_collection *c) {
   uint64_t completed = c->snapshot.completed;
+  lsc_collection_enter(c, LSC_STEP_PLACES);
   lsc_collection_came(c, lsc_coll_scan(c->coll, LSC_TAG_OFFSETS, 1, &completed, &c->fill.event_offset, &c->events,
                                        lsc_collection_deadline(c)));
 }
@@ -82,7 +87,9 @@ static lsc_status append_tables(void *merged, int rank, struct lsc_reader *bytes
 
 static void gather_tables(struct lsc_collection *c) {
   struct lsc_buffer mine = {0};
+  lsc_collection_enter(c, LSC_STEP_TABLES);
   lsc_collection_note(c, encode_tables(c, &mine));
+  lsc_collection_enter(c, LSC_STEP_GATHER);
   lsc_collection_came(c, lsc_coll_gather(c->coll, LSC_TAG_TABLES, &mine, append_tables, c->merged,
                                          lsc_collection_deadline(c)));
   lsc_buffer_free(&mine);

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "message.h"
+#include "step.h"
 #include "temporary.h"
 #include "text.h"
 
@@ -85,10 +86,13 @@ static lsc_status check_folder(const char *folder, const char *path) {
 }
 
 static lsc_status make_temporary(struct lsc_target *target, const char *path, const char *folder) {
-  int file = open(target->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+  lsc_status status = lsc_step(LSC_STEP_TEMPORARY);
+  int file = status ? -1 : open(target->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
   if (file < 0) {
-    lsc_status status = lsc_fail(LSC_IO, "cannot write '%s': no file can be made in folder '%s': %s", path, folder,
-                                 strerror(errno));
+    if (!status) {
+      status = lsc_fail(LSC_IO, "cannot write '%s': no file can be made in folder '%s': %s", path, folder,
+                        strerror(errno));
+    }
     free(target->temporary);
     target->temporary = NULL;
     return status;
@@ -122,8 +126,9 @@ out:
 }
 
 lsc_status lsc_target_open(struct lsc_target *target, const char *path) {
-  lsc_status status;
+  lsc_status status = lsc_step(LSC_STEP_TARGET);
   memset(target, 0, sizeof *target);
+  if (status) return status;
   if (!path || !*path) return lsc_fail(LSC_INVALID, "the path of the file is empty");
   char *found = follow_all(path);
   if (!found) return lsc_fail(LSC_IO, "cannot follow the link '%s': %s", path, strerror(errno));
@@ -169,7 +174,9 @@ lsc_status lsc_target_publish(struct lsc_target *target) {
   struct stat old;
   int exists = stat(target->path, &old) == 0;
   mode_t mode = exists ? old.st_mode & 0777 : 0;
-  lsc_status status = sync_file(target->temporary, exists ? &mode : NULL);
+  lsc_status status = lsc_step(LSC_STEP_SYNC);
+  if (!status) status = sync_file(target->temporary, exists ? &mode : NULL);
+  if (!status) status = lsc_step(LSC_STEP_RENAME);
   if (status) return status;
   if (rename(target->temporary, target->path) < 0) {
     return lsc_fail(LSC_IO, "cannot put '%s' in its place: %s", target->path, strerror(errno));

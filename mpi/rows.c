@@ -7,6 +7,7 @@
 
 #include "buckets.h"
 #include "message.h"
+#include "step.h"
 
 /* A piece of every column is filled, then written. All together are to lie in the second-level cache. */
 #define PIECE_ROWS 16384
@@ -19,6 +20,8 @@ struct pieces {
 
 static lsc_status pieces_init(struct pieces *pieces, const struct lsc_fill *fill) {
   size_t size = 0, at = 0;
+  lsc_status status = lsc_step(LSC_STEP_PIECE);
+  if (status) return status;
   for (int k = 0; k < LSC_EVENT_COLUMNS; k++) {
     pieces->width[k] = lsc_type_size(lsc_events_desc.column[k].type);
     size += pieces->width[k] * PIECE_ROWS;
@@ -45,7 +48,7 @@ static lsc_status select_columns(struct lsc_h5 *h5, const struct pieces *pieces,
 }
 
 static lsc_status write_piece(struct lsc_h5 *h5, const struct pieces *pieces, uint64_t row, size_t count) {
-  lsc_status status = LSC_OK;
+  lsc_status status = lsc_step(LSC_STEP_WRITE);
   for (int k = 0; k < LSC_EVENT_COLUMNS && !status; k++) {
     if (pieces->values[k]) status = lsc_h5_write_rows(h5, k, row, count, pieces->values[k]);
   }
@@ -81,17 +84,24 @@ static lsc_status write_pieces(struct lsc_h5 *h5, const struct pieces *pieces, c
   return status;
 }
 
+/* The first and the last row, each with its call. */
+static lsc_status check_ends(struct lsc_h5 *h5, const struct pieces *pieces, const struct lsc_fill *fill) {
+  const struct lsc_snapshot *s = fill->snapshot;
+  lsc_status status = lsc_step(LSC_STEP_READ_BACK);
+  if (!status) status = check_row(h5, pieces, fill, 0, s->region[0].sums.first_call);
+  if (status) return status;
+  return check_row(h5, pieces, fill, s->completed - 1, s->region[s->regions - 1].sums.last_call);
+}
+
 lsc_status lsc_rows_write(struct lsc_h5 *h5, const struct lsc_fill *fill, uint64_t events) {
   struct pieces pieces;
   const struct lsc_snapshot *s = fill->snapshot;
-  size_t rows = s->completed;
-  if (rows == 0) return LSC_OK;
+  if (s->completed == 0) return LSC_OK;
   lsc_status status = pieces_init(&pieces, fill);
   if (status) return status;
   status = select_columns(h5, &pieces, events);
   if (!status) status = lsc_buckets_suit(fill) ? lsc_buckets_write(h5, fill) : write_pieces(h5, &pieces, fill);
-  if (!status) status = check_row(h5, &pieces, fill, 0, s->region[0].sums.first_call);
-  if (!status) status = check_row(h5, &pieces, fill, rows - 1, s->region[s->regions - 1].sums.last_call);
+  if (!status) status = check_ends(h5, &pieces, fill);
   free(pieces.block);
   return status;
 }

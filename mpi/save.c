@@ -19,10 +19,10 @@ lsc_status lsc_write_of_rank(lsc_session session, const char *path, int rank, in
   if (!mine) return lsc_fail(LSC_NO_MEMORY, "no memory for the file name of rank %d", rank);
   lsc_status status = lsc_write_part(session, mine, rank, size, options);
   if (status == LSC_OK && rank == 0 && !(options && options->quiet)) {
-    char *all = lsc_rank_pattern(path);
+    char *command = lsc_merge_command(path);
     fprintf(stderr, "lanescope: each of the %d processes writes a file of its own, such as %s: %s. One file of all: "
-            "lanescope-merge %s %s\n", size, mine, why, path, all ? all : "FILE...");
-    free(all);
+            "%s\n", size, mine, why, command ? command : "lanescope-merge");
+    free(command);
   }
   free(mine);
   return status;

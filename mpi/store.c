@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -35,6 +36,7 @@ static char *copy_text(struct lsc_reader *reader) {
 static void share_file(struct lsc_collection *c) {
   struct lsc_buffer bytes = {0};
   lsc_status status = LSC_OK;
+  lsc_collection_enter(c, LSC_STEP_SHARE);
   if (!c->coll->rank && !c->status) {
     status = lsc_buffer_append(&bytes, &c->bytes, sizeof c->bytes);
     if (!status) status = append_text(&bytes, c->target.temporary);
@@ -65,25 +67,42 @@ static lsc_status check_visible(const struct lsc_collection *c) {
                   (long long)info.st_size, (unsigned long long)c->bytes);
 }
 
-/* A rank that the others cannot wait for any more must not be waited for in a collective close either. */
-static lsc_status leave(struct lsc_collection *c, struct lsc_h5 *h5, lsc_status status) {
+/* Every rank knows that it failed, and maybe some opened the file that others could not: a close needs all of them. */
+static lsc_status leave_open(struct lsc_collection *c, struct lsc_h5 *h5, lsc_status status) {
+  char why[sizeof c->text];
   if (!c->comm) return lsc_h5_close(h5, status);
+  snprintf(why, sizeof why, "%s", lsc_message());
+  if (status != LSC_APART) {
+    if (!lsc_h5_is_open(h5)) lsc_collection_note(c, lsc_fail(LSC_HDF5, "'%s' is not open", c->temporary));
+    lsc_status shared = lsc_collection_agree(c, LSC_AGREE_LEAVE);
+    if (!shared) return lsc_h5_close(h5, lsc_fail(status, "%s", why));
+    if (shared == LSC_APART) status = shared;
+    else lsc_fail(status, "%s", why);
+  }
+  lsc_h5_abandon(h5);
+  return status;
+}
+
+static lsc_status leave_written(struct lsc_collection *c, struct lsc_h5 *h5, lsc_status status) {
+  if (!c->comm || status != LSC_APART) return lsc_h5_close(h5, status);
   lsc_h5_abandon(h5);
   return status;
 }
 
 /* The rows of every rank, between an open and a close that are collective and cannot time out. */
-static lsc_status write_shared(struct lsc_collection *c) {
-  struct lsc_h5 *h5 = NULL;
-  lsc_collection_note(c, lsc_h5_open(&h5, c->temporary, c->comm));
-  lsc_status status = lsc_collection_agree(c, LSC_STEP_OPEN);
-  if (status) return leave(c, h5, status);
+static lsc_status write_shared(struct lsc_collection *c, struct lsc_h5 *h5) {
+  lsc_step_enter(LSC_STEP_OPEN);
+  lsc_collection_note(c, lsc_h5_open_prepared(h5, c->comm));
+  lsc_collection_note(c, lsc_step_result());
+  lsc_status status = lsc_collection_agree(c, LSC_AGREE_OPEN);
+  if (status) return leave_open(c, h5, status);
 
   lsc_collection_note(c, lsc_rows_write(h5, &c->fill, c->events));
-  status = lsc_collection_agree(c, LSC_STEP_WRITE);
-  if (status == LSC_APART) return leave(c, h5, status);
-  if (status) return lsc_h5_close(h5, status);
+  status = lsc_collection_agree(c, LSC_AGREE_WRITE);
+  if (status) return leave_written(c, h5, status);
+  lsc_step_enter(LSC_STEP_CLOSE);
   lsc_collection_note(c, lsc_h5_close(h5, LSC_OK));
+  lsc_collection_note(c, lsc_step_result());
   return LSC_OK;
 }
 
@@ -93,17 +112,32 @@ static lsc_status write_shared(struct lsc_collection *c) {
  */
 static void check_written(struct lsc_collection *c) {
   if (c->status) return;
-  if (c->coll->rank && c->snapshot.completed) lsc_collection_note(c, lsc_file_sync(c->temporary));
-  lsc_collection_note(c, check_visible(c));
+  if (c->coll->rank && c->snapshot.completed && !lsc_collection_enter(c, LSC_STEP_SYNC_ROWS)) {
+    lsc_collection_note(c, lsc_file_sync(c->temporary));
+  }
+  if (!lsc_collection_enter(c, LSC_STEP_LOOK)) lsc_collection_note(c, check_visible(c));
+}
+
+/* What each rank can find out alone before the shared file is opened. */
+static void prepare_open(struct lsc_collection *c, struct lsc_h5 **h5) {
+  if (c->status || !c->temporary) return;
+  if (!lsc_collection_enter(c, LSC_STEP_SEE)) lsc_collection_note(c, check_visible(c));
+  if (!c->status && !lsc_collection_enter(c, LSC_STEP_PREPARE)) {
+    lsc_collection_note(c, lsc_h5_prepare(h5, c->temporary));
+  }
 }
 
 lsc_status lsc_collection_store(struct lsc_collection *c) {
+  struct lsc_h5 *h5 = NULL;
   if (!c->coll->rank && !c->status && !c->broken) create_file(c);
   if (!c->broken) share_file(c);
-  if (!c->status && c->temporary) lsc_collection_note(c, check_visible(c));
-  lsc_status status = lsc_collection_agree(c, LSC_STEP_CREATE);
-  if (!status) status = write_shared(c);
-  if (status) return status;
+  prepare_open(c, &h5);
+  lsc_status status = lsc_collection_agree(c, LSC_AGREE_CREATE);
+  if (status) {
+    lsc_h5_close(h5, status);
+    return status;
+  }
+  if ((status = write_shared(c, h5))) return status;
   check_written(c);
-  return lsc_collection_agree(c, LSC_STEP_CLOSE);
+  return lsc_collection_agree(c, LSC_AGREE_CLOSE);
 }

@@ -56,7 +56,8 @@ class ProfileManager:
         end. comm: the mpi4py communicator of the ranks that share the file; default: MPI_COMM_WORLD, if MPI is
         initialized. replace: a path may be collected to again. timeout: seconds to wait for a rank; default:
         LANESCOPE_TIMEOUT or 600. deactivate_profiling: open nothing, so that regions record nothing.
-        An exception that leaves the block goes on unchanged, after what was recorded has been collected.
+        An exception that leaves the block goes on unchanged, after what was recorded has been collected; it waits for
+        the other ranks no longer than LANESCOPE_GRACE seconds, 10 if not set.
         """
         return Session(self, *args, **kwargs)
 

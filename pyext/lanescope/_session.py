@@ -63,12 +63,10 @@ class Session:
     def __exit__(self, exception_type, exception, traceback):
         if not self.is_open:
             return
-        try:
+        if exception_type is None:
             self.finish()
-        except Exception as error:
-            if exception_type is None:
-                raise
-            print(f"lanescope: {error}", file=sys.stderr)
+        else:
+            self._finish_after_failure()
 
     @property
     def is_open(self):
@@ -114,6 +112,17 @@ class Session:
 
         return_results: `results` is set; by default as the session was opened.
         """
+        return self._finish(path, return_results, leaving=False)
+
+    def _finish_after_failure(self):
+        """Finish, while an exception is under way that matters more than whatever may go wrong with the file."""
+        try:
+            self._finish(None, None, leaving=True)
+        except Exception as error:
+            print(f"lanescope: {error}", file=sys.stderr)
+
+    def _finish(self, path, return_results, leaving):
+        # leaving: an exception brought this rank here, so the others may never come, and it does not wait long.
         if self._joined:
             self._recorder.close()
             self._leave()
@@ -121,7 +130,9 @@ class Session:
         keep = self._return_results if return_results is None else bool(return_results)
         try:
             saved = self._saved_at_exit() if path is None else None
-            saved = saved or self._save(path or self.path, self._replace, close=True, keep_events=keep)
+            saved = saved or self._save(
+                path or self.path, self._replace, close=True, quiet=leaving, keep_events=keep, leaving=leaving
+            )
             self.written, report, rank, size = saved
         finally:
             if not self._recorder.is_open():
@@ -171,7 +182,7 @@ class Session:
         if self._verbose and rank == 0:
             print(f"lanescope: calls that ended after MPI_Finalize are in {written}", file=sys.stderr)
 
-    def _save(self, path, replace, close, quiet=False, keep_events=False):
+    def _save(self, path, replace, close, quiet=False, keep_events=False, leaving=False):
         if self._track_async:
             _core.refresh_names()
         return self._recorder.save(
@@ -182,6 +193,7 @@ class Session:
             python_version=platform.python_version(),
             close=close,
             keep_events=keep_events,
+            leaving=leaving,
         )
 
 
@@ -220,10 +232,13 @@ def _register_exit():
 def _finish_all():
     """End every session that is open, the last opened first; the first error is raised when all had their turn."""
     errors = []
+    died = getattr(sys, "last_type", None) is not None  # of an exception that nobody caught
     while _open:
         session = _open.pop()
         try:
-            if session.is_open:
+            if session.is_open and died:
+                session._finish_after_failure()
+            elif session.is_open:
                 session.finish()
         except Exception as error:
             errors.append(error)

@@ -151,16 +151,17 @@ static lsc_status save(lsc_session session, const char *path, lsc_save_options *
 
 /* After LSC_APART the calls are written, each rank's to a file of its own: there is nothing to keep the session for. */
 static PyObject *recorder_save(PyObject *op, PyObject *args, PyObject *kwargs) {
-  static char *keywords[] = {"path", "timeout", "replace", "quiet", "python_version", "close", "keep_events", NULL};
+  static char *keywords[] = {"path", "timeout", "replace", "quiet", "python_version", "close", "keep_events",
+                             "leaving", NULL};
   lsc_core_recorder *self = (lsc_core_recorder *)op;
   lsc_session session = self->session;
   lsc_save_options options = {.size = sizeof options};
   struct saved saved = {.path = "", .report = NULL};
   PyObject *path = NULL;
   int close = 0;
-  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O&|$dppzpp:save", keywords, PyUnicode_FSConverter, &path,
+  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O&|$dppzppp:save", keywords, PyUnicode_FSConverter, &path,
                                    &options.timeout, &options.replace, &options.quiet, &options.python_version,
-                                   &close, &options.keep_events)) {
+                                   &close, &options.keep_events, &options.leaving)) {
     return NULL;
   }
   lsc_status status = save(session, PyBytes_AS_STRING(path), &options, &saved);
@@ -213,9 +214,9 @@ static PyMethodDef recorder_methods[] = {
     {"uncollected", recorder_uncollected, METH_NOARGS,
      "uncollected($self)\n--\n\nHow many calls were completed since the last save."},
     {"save", (PyCFunction)(void (*)(void))recorder_save, METH_VARARGS | METH_KEYWORDS,
-     "save($self, path, *, timeout, replace, quiet, python_version, close, keep_events)\n--\n\n"
+     "save($self, path, *, timeout, replace, quiet, python_version, close, keep_events, leaving)\n--\n\n"
      "Writes what is new, and closes the session if asked to and if that went well. keep_events: the Report of a rank\n"
-     "that is alone holds /events, too.\n"
+     "that is alone holds /events, too. leaving: waits for the others no longer than the grace.\n"
      "Returns (path of the file with this rank's calls, Report or None, rank, number of ranks)."},
     {"close", recorder_close, METH_NOARGS, "close($self)\n--\n\nCloses it and drops what was not saved."},
     {"is_open", recorder_is_open, METH_NOARGS, "is_open($self)\n--\n\nWhether it is open."},

@@ -71,15 +71,16 @@ def run(tmp_path):
 
 @pytest.fixture
 def mpirun(run):
-    """mpirun(ranks, code, *arguments): the same under the launcher."""
+    """mpirun(ranks, code, *arguments): the same under the launcher; recover: which goes on when a rank dies."""
     launcher = shutil.which("mpirun")
     if launcher is None:
         pytest.skip("no mpirun")
     pytest.importorskip("mpi4py")
     root = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
 
-    def run_ranks(ranks, code, *arguments):
+    def run_ranks(ranks, code, *arguments, recover=False):
         prefix = (launcher, "--oversubscribe", "--timeout", str(TIMEOUT - 10), "-n", str(ranks))
+        prefix += ("--enable-recovery",) if recover else ()
         return run(code, *arguments, prefix=prefix, **root)
 
     return run_ranks

@@ -198,7 +198,7 @@ static void enter(unsigned high, unsigned low) {
 static void create(struct world *world, int rank) {
   struct fiber *fiber = &world->fiber[rank];
   uintptr_t address = (uintptr_t)fiber;
-  fiber->coll = (struct lsc_coll){rank, world->size, fiber, sim_send, sim_recv, sim_now};
+  fiber->coll = (struct lsc_coll){rank, world->size, fiber, sim_send, sim_recv, sim_now, 0};
   fiber->world = world;
   if (world->options.rank) fiber->lot = world->options.rank[rank];
   fiber->dead = fiber->lot.dead;

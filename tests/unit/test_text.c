@@ -75,5 +75,39 @@ START_TEST(the_timeout_is_what_was_asked_for) {
 }
 END_TEST
 
+static int64_t arrival(double timeout, int leaving) {
+  return lsc_arrival_ns(&(lsc_save_options){.size = sizeof(lsc_save_options), .timeout = timeout, .leaving = leaving});
+}
+
+START_TEST(who_is_leaving_waits_for_the_grace) {
+  unsetenv("LANESCOPE_TIMEOUT");
+  unsetenv("LANESCOPE_GRACE");
+  ck_assert_int_eq(arrival(0, 0), 600000000000);
+  ck_assert_int_eq(arrival(0, 1), 10000000000);
+  ck_assert_int_eq(arrival(3, 1), 3000000000);
+  setenv("LANESCOPE_GRACE", "0.5", 1);
+  ck_assert_int_eq(arrival(0, 0), 600000000000);
+  ck_assert_int_eq(arrival(0, 1), 500000000);
+  ck_assert_int_eq(arrival(0.25, 1), 250000000);
+  setenv("LANESCOPE_GRACE", "-1", 1);
+  ck_assert_int_eq(arrival(0, 1), 10000000000);
+}
+END_TEST
+
+static void check_merge(const char *path, const char *expected) {
+  char *found = lsc_merge_command(path);
+  ck_assert_str_eq(found, expected);
+  free(found);
+}
+
+START_TEST(the_command_that_merges_is_for_a_shell) {
+  check_merge("run.h5", "lanescope-merge run.h5 run.rank*.h5");
+  check_merge("/data/run", "lanescope-merge /data/run /data/run.rank*.h5");
+  check_merge("my run.h5", "lanescope-merge 'my run.h5' 'my run'.rank*.h5");
+  check_merge("it's $1.h5", "lanescope-merge 'it'\\''s $1.h5' 'it'\\''s $1'.rank*.h5");
+}
+END_TEST
+
 UNIT_MAIN("text", what_is_not_utf8_is_replaced, a_long_text_is_cut_between_characters, a_rank_has_a_path_of_its_own,
-          the_timeout_is_what_was_asked_for)
+          the_timeout_is_what_was_asked_for, who_is_leaving_waits_for_the_grace,
+          the_command_that_merges_is_for_a_shell)
