@@ -24,7 +24,7 @@ struct lsc_row {
   _Atomic uint64_t start; /* 0: not published. By the owner: publishes the fields below */
   _Atomic uint64_t end;   /* 0: open. By whoever ends: nobody but the collector touches the row again */
   uint32_t region;        /* region id, and the API (0 to 2) in the two bits above it */
-  _Atomic uint32_t depth; /* open calls of its stack below it, and the two bits below; the order of each is at its use */
+  _Atomic uint32_t depth; /* open calls of its stack below it, and two bits; the order of each is at its use */
   uint32_t task;          /* task index + 1; 0 outside any task */
   uint32_t thread;        /* thread index + 1; 0 unknown */
 };

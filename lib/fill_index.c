@@ -4,7 +4,7 @@
 #include "fill.h"
 #include "region.h"
 
-/* The sum of the squared deviations from the mean: squares - total² / calls, which is exact but for the last rounding. */
+/* The sum of the squared deviations from the mean: squares - total² / calls, exact but for the last rounding. */
 static double deviations(const struct lsc_call_sums *sums) {
   unsigned __int128 square = (unsigned __int128)sums->total * (uint64_t)sums->total;
   unsigned __int128 whole = square / sums->calls, rest = square % sums->calls;

@@ -64,7 +64,7 @@ static int add_block(struct slab *slab) {
   return 1;
 }
 
-/* Several pages at a time cost a third of as many page faults. Where the kernel does not know how, they come one by one. */
+/* Several pages at a time cost a third of as many page faults. Where the kernel knows no way, they come one by one. */
 static void make_ready(struct slab *slab) {
 #ifdef MADV_POPULATE_WRITE
   while (slab->ready < slab->next) {

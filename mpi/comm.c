@@ -197,7 +197,8 @@ static lsc_status discard_rest(struct lsc_group *group, int from, int tag, uint6
     if (size <= 0) return malformed(from);
     taken += (uint64_t)size;
   }
-  return lsc_fail(LSC_NO_MEMORY, "no memory for a message of %llu bytes from rank %d", (unsigned long long)length, from);
+  return lsc_fail(LSC_NO_MEMORY, "no memory for a message of %llu bytes from rank %d", (unsigned long long)length,
+                  from);
 }
 
 /* The pieces of a message of `length` bytes. */

@@ -75,8 +75,8 @@ typedef struct lsc_core_region {
 } lsc_core_region;
 
 /*
- * The recorder's Region of that name, made at its first use with that source; source NULL: the line of the running Python code.
- * New reference; NULL: TypeError if name is no str, ValueError if the library cannot take it, Error.
+ * The recorder's Region of that name, made at its first use with that source; source NULL: the line of the running
+ * Python code. New reference; NULL: TypeError if name is no str, ValueError if the library cannot take it, Error.
  */
 lsc_core_region *lsc_core_region_get(lsc_core_recorder *recorder, PyObject *name, const lsc_core_source *source);
 
