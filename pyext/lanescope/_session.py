@@ -73,6 +73,15 @@ class Session:
         """Whether regions record into it now."""
         return self._manager._current is self and self._recorder.is_open()
 
+    @property
+    def capsule(self):
+        """For extension modules in C: PyCapsule_GetPointer(capsule, "lanescope.session") is a `const lsc_session *`.
+
+        It points to the handle of the session that the manager records into, 0 while there is none, for as long as the
+        capsule lives.
+        """
+        return self._recorder.capsule
+
     def collect(self, path, replace=None):
         """Write what is new since the last collect into another file and go on recording. Collective under MPI."""
         if not self.is_open:

@@ -228,7 +228,26 @@ static PyObject *recorder_handle(PyObject *op, void *unused) {
   return PyLong_FromUnsignedLongLong(((lsc_core_recorder *)op)->session);
 }
 
+#define CAPSULE_NAME "lanescope.session"
+
+static void release_recorder(PyObject *capsule) {
+  Py_XDECREF((PyObject *)PyCapsule_GetContext(capsule));
+}
+
+static PyObject *recorder_capsule(PyObject *op, void *unused) {
+  (void)unused;
+  PyObject *capsule = PyCapsule_New(&((lsc_core_recorder *)op)->session, CAPSULE_NAME, release_recorder);
+  if (!capsule) return NULL;
+  Py_INCREF(op);
+  if (PyCapsule_SetContext(capsule, op) == 0) return capsule;
+  Py_DECREF(op);
+  Py_DECREF(capsule);
+  return NULL;
+}
+
 static PyGetSetDef recorder_attributes[] = {
+    {"capsule", recorder_capsule, NULL, "A capsule \"" CAPSULE_NAME "\": a pointer to the lsc_session, 0 if there is none.",
+     NULL},
     {"handle", recorder_handle, NULL, "The handle of the session in C, 0 if there is none.", NULL},
     {NULL, NULL, NULL, NULL, NULL},
 };

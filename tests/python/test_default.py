@@ -173,3 +173,28 @@ def test_managers_do_not_join(run, tmp_path):
     assert done.returncode == 0, done.stderr
     assert Run(tmp_path / "mine.h5").region_table["names"] == ["mine"]
     assert Run(tmp_path / "c.h5").region_table["names"] == ["python"]
+
+
+def test_a_session_is_handed_over_by_capsule(run, tmp_path):
+    done = run(
+        IN_C
+        + """
+    get = ctypes.pythonapi.PyCapsule_GetPointer
+    get.restype, get.argtypes = ctypes.POINTER(ctypes.c_uint64), (ctypes.py_object, ctypes.c_char_p)
+    lsc.lsc_begin.argtypes = lsc.lsc_end.argtypes = (ctypes.c_uint64, ctypes.c_uint32)
+    manager = lanescope.ProfileManager()
+    session = manager.session("mine.h5", verbose=False)
+    capsule = session.capsule
+    handle = get(capsule, b"lanescope.session")
+    assert handle[0] == 0
+    with session, manager.region("outer"):
+        assert handle[0] == manager._recorder.handle != 0
+        assert lsc.lsc_begin(handle[0], region("kernel")) == 0 == lsc.lsc_end(handle[0], region("kernel"))
+    del manager, session
+    assert handle[0] == 0
+    """
+    )
+    assert done.returncode == 0, done.stderr
+    run = Run(tmp_path / "mine.h5")
+    (outer,), (kernel,) = run.calls("outer"), run.calls("kernel")
+    assert kernel["parent_ids"] == outer["call_ids"] and (outer["apis"], kernel["apis"]) == (0, 1)
