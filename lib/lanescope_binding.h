@@ -40,8 +40,8 @@ LSC_API lsc_status lsc_begin_marked(lsc_session session, lsc_api api, lsc_region
 /*
  * Ends that call, from any thread and in any order; it stays on the lane that began it. For a call that lsc_end_as did
  * not find on top of the calling thread's lane. Nobody else may be ending the same call meanwhile: a binding has a lock
- * of its own around both, such as Python's. LSC_OK; LSC_INACTIVE: its session is closed, or there is no mark; LSC_STALE:
- * it was ended before.
+ * of its own around both, such as Python's. LSC_OK; LSC_INACTIVE: its session is closed, or there is no mark;
+ * LSC_STALE: it was ended before.
  */
 LSC_API lsc_status lsc_end_marked(lsc_mark mark);
 
@@ -109,8 +109,8 @@ LSC_API lsc_status lsc_thread_task(lsc_session session, uint32_t thread, int64_t
 
 /*
  * Called on the thread itself the first time that it uses a session by this API, before the call is recorded, so that
- * the binding can lsc_thread_describe it. It may enter a task there, and must not record a call. NULL removes it. LSC_OK;
- * LSC_INVALID: no such API.
+ * the binding can lsc_thread_describe it. It may enter a task there, and must not record a call. NULL removes it.
+ * LSC_OK; LSC_INVALID: no such API.
  */
 typedef void (*lsc_first_use)(lsc_session session);
 LSC_API lsc_status lsc_on_first_use(lsc_api api, lsc_first_use hook);

@@ -43,8 +43,8 @@ struct lsc_session_state {
 };
 
 /*
- * Handles of the open sessions by slot, with LSC_PAUSED while one is paused; LSC_NO_HANDLE elsewhere. Relaxed on the hot
- * path, where it only tells whether to record: what it leads to is the thread's own.
+ * Handles of the open sessions by slot, with LSC_PAUSED while one is paused; LSC_NO_HANDLE elsewhere. Relaxed on the
+ * hot path, where it only tells whether to record: what it leads to is the thread's own.
  */
 extern LSC_HIDDEN _Atomic uint64_t lsc_open_handle[LSC_SLOTS];
 

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Agreement between two collective steps. Each rank reports how it fared, rank 0 decides, everybody gets the same verdict:
+ * Agreement between two collective steps. Each rank reports how it fared, rank 0 decides, everybody gets the same
+ * verdict:
  *   GO     all are here and well: the next step, which may be one that cannot time out, is safe to enter;
  *   FAIL   all are here, one has failed: all leave with its status;
  *   APART  a rank is missing, or nothing was heard from rank 0 in time: this group is never used again.
  *
- * A report is sent to rank 0 by every rank. When all are in, rank 0 asks each rank whether it is still there, since it may
- * have given up meanwhile; a rank that gives up says so, and who answered "here" waits for the verdict. A rank that comes
- * late finds the verdict waiting in its mailbox.
+ * A report is sent to rank 0 by every rank. When all are in, rank 0 asks each rank whether it is still there, since it
+ * may have given up meanwhile; a rank that gives up says so, and who answered "here" waits for the verdict. A rank that
+ * comes late finds the verdict waiting in its mailbox.
  */
 #ifndef LSC_VERDICT_H
 #define LSC_VERDICT_H
@@ -28,7 +29,8 @@ struct lsc_verdict {
  * it knows of no reason of its own: then a rank that has one speaks first. step: its name, for messages.
  * LSC_TIMEOUT as `mine` makes the verdict APART. Rank 0 waits for reports until `deadline`, the others for the verdict
  * until `deadline` + grace (nanoseconds), and a rank that answered "here" for 3 * grace after it was asked. grace must
- * be long for a message and its answer: with 0 nobody answers in time. Returns verdict->status, with the text as lsc_message.
+ * be long for a message and its answer: with 0 nobody answers in time. Returns verdict->status, with the text as
+ * lsc_message.
  */
 lsc_status lsc_agree(struct lsc_coll *coll, const char *step, lsc_status mine, const char *message, int64_t deadline,
                      int64_t grace, struct lsc_verdict *verdict);

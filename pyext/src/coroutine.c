@@ -14,8 +14,8 @@
 #include <structmember.h>
 
 /*
- * The collector finalizes what is garbage in the order in which it was tracked. The user's coroutine comes after the one
- * that stands for it, which then closes it within a step; else its regions would end on whichever lane runs.
+ * The collector finalizes what is garbage in the order in which it was tracked. The user's coroutine comes after the
+ * one that stands for it, which then closes it within a step; else its regions would end on whichever lane runs.
  */
 static void go_before(PyObject *inner) {
   if (!PyCoro_CheckExact(inner) || !PyObject_GC_IsTracked(inner)) return;

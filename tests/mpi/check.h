@@ -31,8 +31,8 @@ extern int check_failures;
 int check_result(void);
 
 /*
- * A path in a folder of this run's own, valid until the next call. It lies in LANESCOPE_TEST_FOLDER, whose maker looks at
- * the files; where that is not set, check_result removes it if all went well. The first call is collective.
+ * A path in a folder of this run's own, valid until the next call. It lies in LANESCOPE_TEST_FOLDER, whose maker looks
+ * at the files; where that is not set, check_result removes it if all went well. The first call is collective.
  */
 const char *check_path(const char *name);
 
