@@ -3,13 +3,7 @@
 
 #include "fill.h"
 #include "region.h"
-
-/* The sum of the squared deviations from the mean: squares - total² / calls, exact but for the last rounding. */
-static double deviations(const struct lsc_call_sums *sums) {
-  unsigned __int128 square = (unsigned __int128)sums->total * (uint64_t)sums->total;
-  unsigned __int128 whole = square / sums->calls, rest = square % sums->calls;
-  return (double)(sums->squares - whole) - (double)rest / (double)sums->calls;
-}
+#include "sums.h"
 
 static lsc_stats stats_of(const struct lsc_call_sums *sums, int64_t shift) {
   return (lsc_stats){.total = sums->total,
@@ -20,7 +14,7 @@ static lsc_stats stats_of(const struct lsc_call_sums *sums, int64_t shift) {
                      .start_minimum = sums->start_minimum + shift,
                      .end_maximum = sums->end_maximum + shift,
                      .mean = (double)sums->total / (double)sums->calls,
-                     .m2 = deviations(sums)};
+                     .m2 = lsc_deviations(sums->total, sums->squares, sums->calls)};
 }
 
 static lsc_status put_text(struct lsc_table *table, int column, const char *text, const char *otherwise) {

@@ -6,14 +6,23 @@
 #include "lanescope_types.h"
 #include "snapshot.h"
 
-/* Of one region on one rank. */
+/*
+ * The sum of the squared deviations of so many durations from their mean: squares - total² / count, which is exact but
+ * for the last rounding.
+ */
+static inline double lsc_deviations(int64_t total, unsigned __int128 squares, uint64_t count) {
+  unsigned __int128 square = (unsigned __int128)total * (uint64_t)total;
+  return (double)(squares - square / count) - (double)(square % count) / (double)count;
+}
+
+/* Of one region on one rank. mean and m2 of the statistics are there after lsc_region_sums_end. */
 struct lsc_region_sums {
   lsc_stats stats;
   uint64_t count;
   int64_t exclusive; /* the caller takes off what lies in calls directly inside */
+  unsigned __int128 squares; /* of the durations */
 };
 
-/* m2 by Welford's update. Source: B. P. Welford, Technometrics 4 (1962) 419. */
 static inline void lsc_region_sums_add(struct lsc_region_sums *sums, int64_t start, int64_t end) {
   lsc_stats *stats = &sums->stats;
   int64_t duration = end - start;
@@ -27,10 +36,14 @@ static inline void lsc_region_sums_add(struct lsc_region_sums *sums, int64_t sta
   if (end > stats->end_maximum) stats->end_maximum = end;
   stats->total += duration;
   stats->last = duration;
-  double delta = (double)duration - stats->mean;
-  stats->mean += delta / (double)sums->count;
-  stats->m2 += delta * ((double)duration - stats->mean);
+  sums->squares += (unsigned __int128)(uint64_t)duration * (uint64_t)duration;
   sums->exclusive += duration;
+}
+
+/* Of at least one call. */
+static inline void lsc_region_sums_end(struct lsc_region_sums *sums) {
+  sums->stats.mean = (double)sums->stats.total / (double)sums->count;
+  sums->stats.m2 = lsc_deviations(sums->stats.total, sums->squares, sums->count);
 }
 
 /* Of one lane. info.lane is the caller's. */

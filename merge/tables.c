@@ -231,7 +231,7 @@ static void put_source(struct making *m, uint32_t region) {
   }
 }
 
-static void put_region(struct making *m, size_t i, const struct lsc_region_sums *sums) {
+static void put_region(struct making *m, size_t i, struct lsc_region_sums *sums) {
   const enum lsc_table_id id = LSC_TABLE_INDEX;
   put(m, id, LSC_INDEX_REGION_IDS, m->order.region[i]);
   put(m, id, LSC_INDEX_RANKS, m->rank);
@@ -239,6 +239,7 @@ static void put_region(struct making *m, size_t i, const struct lsc_region_sums 
   put(m, id, LSC_INDEX_COUNTS, (int64_t)m->order.count[i]);
   put_source(m, m->order.region[i]);
   put(m, id, LSC_INDEX_EXCLUSIVE, sums->exclusive);
+  lsc_region_sums_end(sums);
   if (!m->status) m->status = lsc_table_put(&m->all->table[id], LSC_INDEX_STATS, &sums->stats);
   end_row(m, id);
   m->all->events += m->order.count[i];

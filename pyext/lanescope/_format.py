@@ -104,6 +104,8 @@ METADATA = {
     "platform": str,
     "working_directory": str,
     "command_line": str,
+    "clock": str,
+    "api": int,
     "label": str,
     "python_version": str,
     "omp_num_threads": int,
@@ -112,7 +114,7 @@ METADATA = {
     "mpi_library": str,
     "hdf5_library": str,
 }
-OPTIONAL_METADATA = ("label", "python_version")
+OPTIONAL_METADATA = ("api", "label", "python_version")
 
 APIS = ("python", "c", "fortran")
 NO_REGION = 2**32 - 1
