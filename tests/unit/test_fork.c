@@ -129,9 +129,9 @@ static void *snapshot_always(void *session) {
   return NULL;
 }
 
-/* AddressSanitizer of GCC 12 does not hold its own allocator over fork(): a child may hang there, also in what the library
- * allocates for a message. */
-#if UNIT_ADDRESS_SANITIZED
+/* The sanitizers of GCC 12 do not hold their own allocators over fork(): a child may hang there, also in what the
+ * library allocates for a message. */
+#if UNIT_SANITIZED
 #define FORKS 0
 #else
 #define FORKS unit_amount(3000, 500, 50)
