@@ -16,8 +16,8 @@ static long span_of(const struct lsc_coll *coll) {
 static int parent_of(const struct lsc_coll *coll) { return coll->rank & (coll->rank - 1); }
 
 /* A message is its bytes, and behind them the sender's status; the bytes are left out when that is not LSC_OK. */
-static lsc_status pass(struct lsc_coll *coll, int to, int tag, lsc_status mine, struct lsc_buffer *data,
-                       int64_t deadline) {
+lsc_status lsc_coll_pass(struct lsc_coll *coll, int to, int tag, lsc_status mine, struct lsc_buffer *data,
+                         int64_t deadline) {
   uint32_t code = mine;
   lsc_status sent;
   if (!mine && lsc_buffer_append(data, &code, sizeof code)) code = mine = LSC_NO_MEMORY;
@@ -30,9 +30,8 @@ static lsc_status pass(struct lsc_coll *coll, int to, int tag, lsc_status mine, 
   return sent;
 }
 
-/* mine: how this rank fared before; what it failed at itself was passed on by nobody. */
-static lsc_status take(struct lsc_coll *coll, int from, int tag, lsc_status mine, struct lsc_buffer *out,
-                       int64_t deadline) {
+lsc_status lsc_coll_take(struct lsc_coll *coll, int from, int tag, lsc_status mine, struct lsc_buffer *out,
+                         int64_t deadline) {
   uint32_t code;
   lsc_status status = coll->recv(coll, from, tag, out, deadline);
   if (status) return status;
@@ -58,7 +57,7 @@ lsc_status lsc_coll_up(struct lsc_coll *coll, int tag, lsc_status mine, const st
   lsc_status status = mine;
   long span = span_of(coll);
   for (long step = 1; step < span && coll->rank + step < coll->size; step *= 2) {
-    lsc_status got = take(coll, (int)(coll->rank + step), tag, status, &bytes, deadline);
+    lsc_status got = lsc_coll_take(coll, (int)(coll->rank + step), tag, status, &bytes, deadline);
     struct lsc_reader reader = reader_of(&bytes);
     if (!got && !status) got = sweep->merge(sweep->ctx, &reader);
     if (!status) status = got;
@@ -66,19 +65,19 @@ lsc_status lsc_coll_up(struct lsc_coll *coll, int tag, lsc_status mine, const st
   if (coll->rank) {
     bytes.size = 0;
     if (!status) status = sweep->encode(sweep->ctx, &bytes);
-    status = pass(coll, parent_of(coll), tag, status, &bytes, deadline);
+    status = lsc_coll_pass(coll, parent_of(coll), tag, status, &bytes, deadline);
   }
   lsc_buffer_free(&bytes);
   return status;
 }
 
 lsc_status lsc_coll_down(struct lsc_coll *coll, int tag, lsc_status mine, struct lsc_buffer *data, int64_t deadline) {
-  lsc_status heard = coll->rank ? take(coll, parent_of(coll), tag, mine, data, deadline) : mine;
+  lsc_status heard = coll->rank ? lsc_coll_take(coll, parent_of(coll), tag, mine, data, deadline) : mine;
   lsc_status status = mine ? mine : heard;
   for (long step = span_of(coll) / 2; step; step /= 2) {
     lsc_status sent;
     if (coll->rank + step >= coll->size) continue;
-    sent = pass(coll, (int)(coll->rank + step), tag, heard, data, deadline);
+    sent = lsc_coll_pass(coll, (int)(coll->rank + step), tag, heard, data, deadline);
     if (!status) status = sent;
   }
   return status;
@@ -188,7 +187,7 @@ static lsc_status scan_take(struct lsc_coll *coll, int tag, lsc_status mine, siz
                             uint64_t *totals, int64_t deadline) {
   struct lsc_buffer bytes = {0};
   struct lsc_reader reader;
-  lsc_status status = take(coll, parent_of(coll), tag, mine, &bytes, deadline);
+  lsc_status status = lsc_coll_take(coll, parent_of(coll), tag, mine, &bytes, deadline);
   reader = reader_of(&bytes);
   if (!status) status = expect(&reader, 2 * size);
   if (!status) {
@@ -211,7 +210,7 @@ static lsc_status scan_down(struct lsc_coll *coll, int tag, lsc_status mine, con
     lsc_status sent = status;
     if (coll->rank + step >= coll->size) continue;
     if (!sent) sent = scan_child(scan, (size_t)__builtin_ctzl((unsigned long)step), prefix, totals, &bytes);
-    sent = pass(coll, (int)(coll->rank + step), tag, sent, &bytes, deadline);
+    sent = lsc_coll_pass(coll, (int)(coll->rank + step), tag, sent, &bytes, deadline);
     if (!status) status = sent;
   }
   lsc_buffer_free(&bytes);

@@ -38,6 +38,23 @@ typedef lsc_status (*lsc_visit)(void *ctx, int rank, struct lsc_reader *bytes);
 lsc_status lsc_coll_gather(struct lsc_coll *coll, int tag, const struct lsc_buffer *mine, lsc_visit visit, void *ctx,
                            int64_t deadline);
 
+/*
+ * The same for bytes that together may be too many for rank 0: in pieces, one rank after the other, each asked for when
+ * rank 0 is about to take it, so that it holds a few pieces at a time.
+ *
+ * next: appends this rank's next piece; `more` is 1 on entry, and to be set to 0 if it is the last one. Called at least
+ * once. visit: on rank 0, for each piece, in rank order. mine: how this rank fared before; one that failed gives
+ * nothing, and its status is rank 0's. Once rank 0 has failed, it asks for nothing any more, and the others come back
+ * with LSC_OK.
+ */
+struct lsc_pieces {
+  lsc_status (*next)(void *ctx, struct lsc_buffer *out, int *more);
+  lsc_visit visit;
+  void *ctx;
+};
+lsc_status lsc_coll_pieces(struct lsc_coll *coll, int tag, lsc_status mine, const struct lsc_pieces *pieces,
+                           int64_t deadline);
+
 /* prefix[i] = sum of values[i] over the ranks below this one; totals[i] = over all ranks. `count` is the same
  * everywhere. */
 lsc_status lsc_coll_scan(struct lsc_coll *coll, int tag, size_t count, const uint64_t *values, uint64_t *prefix,
@@ -53,6 +70,13 @@ lsc_status lsc_coll_or(struct lsc_coll *coll, int tag, size_t count, uint64_t *v
  * A rank that fails still takes its part in both sweeps and says so: up, to all its ancestors; down, to its whole
  * subtree. Each of them comes back with its status, so that nobody waits in vain for a rank that is there.
  */
+
+/* A message: bytes, of which a rank whose status `mine` is not LSC_OK sends none, and that status. The receiver comes
+ * back with it, and with passed_on set unless it had failed before (its own `mine`). */
+lsc_status lsc_coll_pass(struct lsc_coll *coll, int to, int tag, lsc_status mine, struct lsc_buffer *data,
+                         int64_t deadline);
+lsc_status lsc_coll_take(struct lsc_coll *coll, int from, int tag, lsc_status mine, struct lsc_buffer *out,
+                         int64_t deadline);
 
 /* merge: takes over a child's bytes; children come in rank order. encode: appends the whole subtree's, for the parent.
  */

@@ -47,6 +47,17 @@ void lsc_table_free(struct lsc_table *table) {
   table->rows = 0;
 }
 
+void lsc_table_clear(struct lsc_table *table) {
+  for (int c = 0; c < LSC_MAX_COLUMNS; c++) table->column[c].data.size = table->column[c].text.size = 0;
+  table->rows = 0;
+}
+
+uint64_t lsc_table_text_bytes(const struct lsc_table *table) {
+  uint64_t bytes = 0;
+  for (int c = 0; c < table->desc->columns; c++) bytes += table->column[c].text.size;
+  return bytes;
+}
+
 static lsc_status wrong_type(const struct lsc_table *table, int column, const char *what) {
   return lsc_fail(LSC_INVALID, "column %s of %s does not hold %s", table->desc->column[column].name, table->desc->group,
                   what);
@@ -106,31 +117,50 @@ static size_t values_in(const struct lsc_table *table, int column) {
  * On the wire: columns (u32), rows (u64), then for each column: type (u32), length of its texts (u64), values, texts.
  * Values of a column of texts are the offsets of their ends.
  */
-static lsc_status encode_column(const struct lsc_table *table, int column, struct lsc_buffer *out) {
+static lsc_status encode_head(lsc_type type, uint64_t length, struct lsc_buffer *out) {
+  uint32_t code = type;
+  lsc_status status = lsc_buffer_append(out, &code, sizeof code);
+  return status ? status : lsc_buffer_append(out, &length, sizeof length);
+}
+
+static lsc_status encode_texts(const struct lsc_column *from, size_t first, size_t count, struct lsc_buffer *out) {
+  const uint64_t *offset = (const uint64_t *)(const void *)from->data.data;
+  uint64_t begin = count ? offset[first] : 0, end = count ? offset[first + count] : 0;
+  lsc_status status = encode_head(LSC_STR, end - begin, out);
+  for (size_t i = 1; !status && i <= count; i++) {
+    uint64_t moved = offset[first + i] - begin;
+    status = lsc_buffer_append(out, &moved, sizeof moved);
+  }
+  return status ? status : lsc_buffer_append(out, count ? from->text.data + begin : NULL, (size_t)(end - begin));
+}
+
+static lsc_status encode_column(const struct lsc_table *table, int column, size_t first, size_t count,
+                                struct lsc_buffer *out) {
   const struct lsc_column *from = &table->column[column];
   lsc_type type = table->desc->column[column].type;
-  uint32_t code = type;
-  uint64_t length = from->text.size;
-  size_t skip = type == LSC_STR && from->data.size ? sizeof(uint64_t) : 0;
+  size_t width = lsc_type_size(type);
   if (values_in(table, column) != table->rows) {
     return lsc_fail(LSC_INVALID, "column %s of %s has %zu values in %zu rows", table->desc->column[column].name,
                     table->desc->group, values_in(table, column), table->rows);
   }
-  if (lsc_buffer_append(out, &code, sizeof code)) return LSC_NO_MEMORY;
-  if (lsc_buffer_append(out, &length, sizeof length)) return LSC_NO_MEMORY;
-  if (table->rows && lsc_buffer_append(out, from->data.data + skip, from->data.size - skip)) return LSC_NO_MEMORY;
-  return lsc_buffer_append(out, from->text.data, from->text.size);
+  if (type == LSC_STR) return encode_texts(from, first, count, out);
+  lsc_status status = encode_head(type, 0, out);
+  return status ? status : lsc_buffer_append(out, count ? from->data.data + first * width : NULL, count * width);
 }
 
-lsc_status lsc_table_encode(const struct lsc_table *table, struct lsc_buffer *out) {
+lsc_status lsc_table_encode_rows(const struct lsc_table *table, size_t first, size_t count, struct lsc_buffer *out) {
   uint32_t columns = (uint32_t)table->desc->columns;
-  uint64_t rows = table->rows;
+  uint64_t rows = count;
   size_t before = out->size;
   lsc_status status = lsc_buffer_append(out, &columns, sizeof columns);
   if (!status) status = lsc_buffer_append(out, &rows, sizeof rows);
-  for (int c = 0; !status && c < table->desc->columns; c++) status = encode_column(table, c, out);
+  for (int c = 0; !status && c < table->desc->columns; c++) status = encode_column(table, c, first, count, out);
   if (status) out->size = before;
   return status;
+}
+
+lsc_status lsc_table_encode(const struct lsc_table *table, struct lsc_buffer *out) {
+  return lsc_table_encode_rows(table, 0, table->rows, out);
 }
 
 /* Appends `rows` ends of texts of `length` bytes altogether, moved behind the texts that are there. */
@@ -194,15 +224,20 @@ lsc_status lsc_table_decode_append(struct lsc_table *table, struct lsc_reader *i
   return lsc_fail(LSC_INVALID, "the bytes of rows for %s are cut off or damaged", table->desc->group);
 }
 
-lsc_column_view lsc_table_view(const struct lsc_table *table, int column) {
+lsc_column_view lsc_table_view_rows(const struct lsc_table *table, int column, size_t first, size_t count) {
   static const uint64_t none = 0;
   const struct lsc_column *from = &table->column[column];
-  lsc_column_view view = {.type = table->desc->column[column].type, .rows = table->rows};
+  lsc_column_view view = {.type = table->desc->column[column].type, .rows = count};
+  const unsigned char *values = from->data.data ? from->data.data + first * lsc_type_size(view.type) : NULL;
   if (view.type == LSC_STR) {
-    view.offsets = from->data.data ? (const uint64_t *)(const void *)from->data.data : &none;
+    view.offsets = values ? (const uint64_t *)(const void *)values : &none;
     view.text = from->text.data ? (const char *)from->text.data : "";
   } else {
-    view.data = from->data.data;
+    view.data = values;
   }
   return view;
+}
+
+lsc_column_view lsc_table_view(const struct lsc_table *table, int column) {
+  return lsc_table_view_rows(table, column, 0, table->rows);
 }

@@ -68,10 +68,19 @@ lsc_status lsc_table_put_text(struct lsc_table *table, int column, const char *t
 lsc_status lsc_table_put_int(struct lsc_table *table, int column, int64_t value);
 void lsc_table_end_row(struct lsc_table *table);
 
-/* Bytes of a table for the wire, and their rows appended to another of the same kind. */
+/* Forgets the rows and keeps their memory. */
+void lsc_table_clear(struct lsc_table *table);
+/* Bytes of the texts of all columns. */
+uint64_t lsc_table_text_bytes(const struct lsc_table *table);
+
+/* Rows of a complete table for the wire, all or count of them from `first` on, and such rows appended to another of the
+ * same kind. */
 lsc_status lsc_table_encode(const struct lsc_table *table, struct lsc_buffer *out);
+lsc_status lsc_table_encode_rows(const struct lsc_table *table, size_t first, size_t count, struct lsc_buffer *out);
 lsc_status lsc_table_decode_append(struct lsc_table *table, struct lsc_reader *in);
 
 lsc_column_view lsc_table_view(const struct lsc_table *table, int column);
+/* Of count rows from `first` on, which the table has; offsets[0] of texts need not be 0. */
+lsc_column_view lsc_table_view_rows(const struct lsc_table *table, int column, size_t first, size_t count);
 
 #endif

@@ -145,16 +145,29 @@ static void set_columns(struct writing *w) {
   }
 }
 
+static lsc_status create(const struct writing *w, const struct lsc_target *target,
+                         const struct lsc_metadata *metadata) {
+  struct lsc_table_size sizes[LSC_TABLE_COUNT];
+  const struct lsc_table *table = w->all->table;
+  struct lsc_h5 *h5;
+  uint64_t bytes;
+  for (int i = 0; i < LSC_TABLE_COUNT; i++) {
+    sizes[i] = (struct lsc_table_size){table[i].rows, lsc_table_text_bytes(&table[i])};
+  }
+  const struct lsc_contents contents = {
+      .sizes = sizes, .fill = &w->columns, .events = w->all->events, .name = target->path, .metadata = metadata};
+  lsc_status status = lsc_create(target->temporary, &contents, &h5);
+  for (int i = 0; i < LSC_TABLE_COUNT && !status; i++) {
+    const struct lsc_table_rows rows = {&table[i], 0, table[i].rows};
+    status = lsc_create_rows(h5, &w->columns, (enum lsc_table_id)i, 0, &rows);
+  }
+  return h5 ? lsc_create_end(h5, target->temporary, status, &bytes) : status;
+}
+
 static lsc_status write_target(struct writing *w, struct lsc_target *target) {
   struct lsc_metadata metadata;
-  uint64_t bytes;
   lsc_status status = make_metadata(w, &metadata);
-  const struct lsc_contents contents = {.tables = w->all->table,
-                                        .fill = &w->columns,
-                                        .events = w->all->events,
-                                        .name = target->path,
-                                        .metadata = &metadata};
-  if (!status) status = lsc_create(target->temporary, &contents, &bytes);
+  if (!status) status = create(w, target, &metadata);
   lsc_metadata_free(&metadata);
   if (!status) status = write_events(w, target->temporary);
   return status ? status : lsc_target_publish(target);

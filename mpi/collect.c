@@ -14,7 +14,10 @@
 #define LONGEST_GRACE 10000000000
 
 static void start(struct lsc_collection *c, const lsc_save_options *options) {
-  for (int i = 0; i < LSC_TABLE_COUNT; i++) lsc_table_init(&c->merged[i], &lsc_table_descs[i]);
+  for (int i = 0; i < LSC_TABLE_COUNT; i++) {
+    lsc_table_init(&c->mine[i], &lsc_table_descs[i]);
+    lsc_table_init(&c->merged[i], &lsc_table_descs[i]);
+  }
   lsc_metadata_init(&c->metadata);
   lsc_collection_enter(c, LSC_STEP_ARGUMENTS);
   lsc_collection_note(c, lsc_options_take(options, &c->options));
@@ -23,6 +26,7 @@ static void start(struct lsc_collection *c, const lsc_save_options *options) {
   c->grace = c->timeout < LONGEST_GRACE ? c->timeout : LONGEST_GRACE;
   if (gethostname(c->hostname, sizeof c->hostname - 1) < 0) c->hostname[0] = 0;
   if (c->options.report) *c->options.report = NULL;
+  c->keeps = c->options.report != NULL;
   if (c->options.written && c->options.written_size) c->options.written[0] = 0;
 }
 
@@ -67,7 +71,7 @@ static void keep_results(struct lsc_collection *c) {
   if (options->written && options->written_size) snprintf(options->written, options->written_size, "%s", c->final);
   if (c->coll->rank) return;
   lsc_session_add_path(c->session, c->target.path);
-  if (options->report) {
+  if (options->report && c->keeps) {
     *options->report = lsc_report_take(c->merged, &c->metadata, &c->fill, options->keep_events && c->coll->size == 1);
   }
 }
@@ -76,7 +80,10 @@ static void finish(struct lsc_collection *c, lsc_status status) {
   if (status == LSC_OK) keep_results(c);
   if (c->has_snapshot && status == LSC_OK) lsc_snapshot_commit(&c->snapshot);
   else if (c->has_snapshot) lsc_snapshot_drop(&c->snapshot);
-  for (int i = 0; i < LSC_TABLE_COUNT; i++) lsc_table_free(&c->merged[i]);
+  for (int i = 0; i < LSC_TABLE_COUNT; i++) {
+    lsc_table_free(&c->mine[i]);
+    lsc_table_free(&c->merged[i]);
+  }
   lsc_metadata_free(&c->metadata);
   lsc_names_free(&c->names);
   lsc_target_close(&c->target);

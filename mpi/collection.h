@@ -11,6 +11,7 @@
 #define LSC_COLLECTION_H
 
 #include "coll.h"
+#include "create.h"
 #include "fill.h"
 #include "lanescope_file.h"
 #include "metadata.h"
@@ -43,6 +44,7 @@ enum lsc_collect_tag {
   LSC_TAG_FLAGS,
   LSC_TAG_NAMES,
   LSC_TAG_OFFSETS,
+  LSC_TAG_COUNTS,
   LSC_TAG_TABLES,
   LSC_TAG_FILE
 };
@@ -68,7 +70,11 @@ struct lsc_collection {
   struct lsc_names names; /* united */
   uint32_t *ids;          /* fill.region_ids */
   uint64_t events;        /* of all ranks */
-  struct lsc_table merged[LSC_TABLE_COUNT]; /* rank 0 */
+  struct lsc_table mine[LSC_TABLE_COUNT];        /* this rank's rows, until they are gathered */
+  struct lsc_table_size sizes[LSC_TABLE_COUNT];  /* of all ranks */
+  struct lsc_table merged[LSC_TABLE_COUNT]; /* rank 0: rows on their way to the file, or all of them */
+  int keeps;                                /* rank 0: all of them */
+  struct lsc_h5 *file;                      /* rank 0, in phase 1 */
   struct lsc_metadata metadata;             /* rank 0 */
 
   struct lsc_target target;    /* rank 0 */
@@ -94,8 +100,17 @@ int64_t lsc_collection_deadline(const struct lsc_collection *c);
  */
 lsc_status lsc_collection_agree(struct lsc_collection *c, enum lsc_agreement agreement);
 
-/* merge.c: what is small goes to rank 0; every rank learns its place among the others. Collective; notes what fails. */
+/* merge.c: what is needed before the file is laid out; every rank learns its place among the others. Collective; notes
+ * what fails. */
 void lsc_collection_merge(struct lsc_collection *c);
+
+/* gather.c: this rank's tables, how large all ranks' are, and all of them into rank 0's file. The last two are
+ * collective. They note what fails. */
+void lsc_collection_fill_tables(struct lsc_collection *c);
+void lsc_collection_count_tables(struct lsc_collection *c);
+void lsc_collection_gather(struct lsc_collection *c);
+/* Bytes of tables up to which rank 0 keeps them for the report; for tests. */
+extern uint64_t lsc_report_most;
 
 /*
  * store.c: the merged file under its temporary name, complete and closed on every rank. Collective. As

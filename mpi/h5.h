@@ -59,21 +59,21 @@ lsc_status lsc_h5_group(struct lsc_h5 *h5, const char *name);
 lsc_status lsc_h5_attribute_int(struct lsc_h5 *h5, const char *name, int64_t value);
 lsc_status lsc_h5_attribute_text(struct lsc_h5 *h5, const char *name, const char *text);
 
-/* A dataset of the current group with the rows of a column. */
-lsc_status lsc_h5_column(struct lsc_h5 *h5, const char *name, const lsc_column_view *view);
-
-/* A dataset of the current group whose space is allocated now and whose rows are written later; not of LSC_STR. */
+/* A dataset of the current group whose space is allocated now and whose rows are written later. */
 lsc_status lsc_h5_reserve(struct lsc_h5 *h5, const char *name, lsc_type type, uint64_t rows);
 
 /*
  * Opens dataset `path`, which must have `rows` rows, as number `slot` (0 to LSC_H5_SLOTS - 1) of this file. Not
  * collective.
  */
-#define LSC_H5_SLOTS 16
+#define LSC_H5_SLOTS 128
 lsc_status lsc_h5_select(struct lsc_h5 *h5, int slot, const char *path, lsc_type type, uint64_t rows);
 
 /* Rows first … first + count - 1 of a selected dataset, in its type in memory. Independent of the other ranks. */
 lsc_status lsc_h5_write_rows(struct lsc_h5 *h5, int slot, uint64_t first, uint64_t count, const void *data);
 lsc_status lsc_h5_read_rows(struct lsc_h5 *h5, int slot, uint64_t first, uint64_t count, void *data);
+
+/* Rows from `first` on of a selected dataset, of any type. With the serial driver, if they are texts. */
+lsc_status lsc_h5_write_view(struct lsc_h5 *h5, int slot, uint64_t first, const lsc_column_view *view);
 
 #endif

@@ -28,10 +28,10 @@ lsc_status lsc_h5_attribute_text(struct lsc_h5 *h5, const char *name, const char
 
 /* Every value with a NUL behind it, and where each begins; both in one block to be freed. */
 static const char **terminate(const lsc_column_view *view) {
-  uint64_t bytes = view->rows ? view->offsets[view->rows] : 0;
-  const char **start = malloc((view->rows + 1) * sizeof *start + bytes + view->rows);
+  uint64_t bytes = view->offsets[view->rows] - view->offsets[0];
+  const char **start = malloc(view->rows * sizeof *start + bytes + view->rows);
   if (!start) return NULL;
-  char *next = (char *)(start + view->rows + 1);
+  char *next = (char *)(start + view->rows);
   for (size_t i = 0; i < view->rows; i++) {
     size_t length = view->offsets[i + 1] - view->offsets[i];
     start[i] = next;
@@ -42,53 +42,21 @@ static const char **terminate(const lsc_column_view *view) {
   return start;
 }
 
-/* A contiguous dataset, allocated at once and not filled; its handle in *data. */
-static lsc_status make_dataset(struct lsc_h5 *h5, const char *name, lsc_type type, uint64_t rows, hid_t *data) {
+lsc_status lsc_h5_reserve(struct lsc_h5 *h5, const char *name, lsc_type type, uint64_t rows) {
   lsc_status status = LSC_OK;
   hsize_t size = rows;
   hid_t in_file = lsc_h5_make_type(type, 1), space = H5Screate_simple(1, &size, NULL);
-  hid_t create = H5Pcreate(H5P_DATASET_CREATE);
-  *data = H5I_INVALID_HID;
+  hid_t create = H5Pcreate(H5P_DATASET_CREATE), data = H5I_INVALID_HID;
   if (in_file < 0 || space < 0 || create < 0 || H5Pset_layout(create, H5D_CONTIGUOUS) < 0 ||
       H5Pset_alloc_time(create, H5D_ALLOC_TIME_EARLY) < 0 || H5Pset_obj_track_times(create, 0) < 0 ||
       (type != LSC_STR && H5Pset_fill_time(create, H5D_FILL_TIME_NEVER) < 0) ||
-      (*data = H5Dcreate2(h5->group, name, in_file, space, H5P_DEFAULT, create, H5P_DEFAULT)) < 0) {
+      (data = H5Dcreate2(h5->group, name, in_file, space, H5P_DEFAULT, create, H5P_DEFAULT)) < 0) {
     status = lsc_h5_fail(h5, "make column", name);
   }
+  if (data >= 0) H5Dclose(data);
   if (create >= 0) H5Pclose(create);
   if (space >= 0) H5Sclose(space);
   if (in_file >= 0) H5Tclose(in_file);
-  return status;
-}
-
-lsc_status lsc_h5_reserve(struct lsc_h5 *h5, const char *name, lsc_type type, uint64_t rows) {
-  hid_t data;
-  lsc_status status = make_dataset(h5, name, type, rows, &data);
-  if (data >= 0) H5Dclose(data);
-  return status;
-}
-
-lsc_status lsc_h5_column(struct lsc_h5 *h5, const char *name, const lsc_column_view *view) {
-  const char **texts = NULL;
-  const void *values = view->data;
-  hid_t in_memory = H5I_INVALID_HID, data;
-  lsc_status status = make_dataset(h5, name, view->type, view->rows, &data);
-  if (status || view->rows == 0) goto out;
-  if (view->type == LSC_STR) {
-    if (!(texts = terminate(view))) {
-      status = lsc_fail(LSC_NO_MEMORY, "no memory for column %s of '%s'", name, h5->path);
-      goto out;
-    }
-    values = texts;
-  }
-  in_memory = lsc_h5_make_type(view->type, 0);
-  if (in_memory < 0 || H5Dwrite(data, in_memory, H5S_ALL, H5S_ALL, H5P_DEFAULT, values) < 0) {
-    status = lsc_h5_fail(h5, "write column", name);
-  }
-out:
-  if (in_memory >= 0) H5Tclose(in_memory);
-  if (data >= 0) H5Dclose(data);
-  free(texts);
   return status;
 }
 
@@ -139,4 +107,13 @@ lsc_status lsc_h5_write_rows(struct lsc_h5 *h5, int slot, uint64_t first, uint64
 
 lsc_status lsc_h5_read_rows(struct lsc_h5 *h5, int slot, uint64_t first, uint64_t count, void *data) {
   return count ? move_rows(h5, slot, first, count, NULL, data) : LSC_OK;
+}
+
+lsc_status lsc_h5_write_view(struct lsc_h5 *h5, int slot, uint64_t first, const lsc_column_view *view) {
+  if (view->type != LSC_STR || !view->rows) return lsc_h5_write_rows(h5, slot, first, view->rows, view->data);
+  const char **texts = terminate(view);
+  if (!texts) return lsc_fail(LSC_NO_MEMORY, "no memory for column %s of '%s'", h5->slot[slot].path, h5->path);
+  lsc_status status = lsc_h5_write_rows(h5, slot, first, view->rows, texts);
+  free(texts);
+  return status;
 }

@@ -25,7 +25,8 @@ typedef struct lsc_save_options {
   int quiet;                  /* 1: no line on stderr when ranks write files of their own */
   const char *python_version; /* goes into /metadata, or NULL */
   const char *command_line;   /* goes into /metadata; NULL: what the operating system knows */
-  lsc_report **report;        /* if not NULL: receives the report on rank 0, NULL on the others and on failure */
+  lsc_report **report;        /* if not NULL: receives the report on rank 0; NULL on the others, on failure, and
+                                 where the small tables are larger than 64 MiB, which the file has */
   char *written;              /* if not NULL: receives the path of the file that holds this rank's calls */
   size_t written_size;        /* bytes in written; a longer path is cut */
   int keep_events;            /* 1: where this is the only rank, the report holds /events, too */

@@ -64,37 +64,6 @@ static void share_offsets(struct lsc_collection *c) {
                                        lsc_collection_deadline(c)));
 }
 
-/* This rank's rows of every table, for the wire; empty tables once something has failed. */
-static lsc_status encode_tables(struct lsc_collection *c, struct lsc_buffer *out) {
-  struct lsc_table tables[LSC_TABLE_COUNT];
-  lsc_status status = LSC_OK;
-  for (int i = 0; i < LSC_TABLE_COUNT; i++) lsc_table_init(&tables[i], &lsc_table_descs[i]);
-  if (!c->status) status = lsc_fill_tables(&c->fill, tables);
-  for (int i = 0; i < LSC_TABLE_COUNT && !status; i++) status = lsc_table_encode(&tables[i], out);
-  for (int i = 0; i < LSC_TABLE_COUNT; i++) lsc_table_free(&tables[i]);
-  if (status) out->size = 0;
-  return status ? lsc_fail(status, "no memory for the tables of rank %d", c->coll->rank) : LSC_OK;
-}
-
-static lsc_status append_tables(void *merged, int rank, struct lsc_reader *bytes) {
-  struct lsc_table *tables = merged;
-  lsc_status status = LSC_OK;
-  if (bytes->next == bytes->end) return LSC_OK;
-  for (int i = 0; i < LSC_TABLE_COUNT && !status; i++) status = lsc_table_decode_append(&tables[i], bytes);
-  if (!status) return LSC_OK;
-  return lsc_fail(status, "the tables of rank %d could not be merged: %s", rank, lsc_strerror(status));
-}
-
-static void gather_tables(struct lsc_collection *c) {
-  struct lsc_buffer mine = {0};
-  lsc_collection_enter(c, LSC_STEP_TABLES);
-  lsc_collection_note(c, encode_tables(c, &mine));
-  lsc_collection_enter(c, LSC_STEP_GATHER);
-  lsc_collection_came(c, lsc_coll_gather(c->coll, LSC_TAG_TABLES, &mine, append_tables, c->merged,
-                                         lsc_collection_deadline(c)));
-  lsc_buffer_free(&mine);
-}
-
 static lsc_status put_names(struct lsc_collection *c) {
   struct lsc_table *table = &c->merged[LSC_TABLE_REGION];
   for (size_t i = 0; i < c->names.count; i++) {
@@ -107,9 +76,17 @@ static lsc_status put_names(struct lsc_collection *c) {
   return LSC_OK;
 }
 
+/* /region_table, which no rank has a part of. */
+static void take_names(struct lsc_collection *c) {
+  struct lsc_table *table = &c->merged[LSC_TABLE_REGION];
+  if (c->coll->rank || lsc_collection_note(c, put_names(c))) return;
+  c->sizes[LSC_TABLE_REGION] = (struct lsc_table_size){table->rows, lsc_table_text_bytes(table)};
+}
+
 void lsc_collection_merge(struct lsc_collection *c) {
-  static void (*const parts[])(struct lsc_collection *) = {share_origin, measure_clock, unite_flags,
-                                                           unite_names,  share_offsets, gather_tables};
+  static void (*const parts[])(struct lsc_collection *) = {
+      share_origin,  measure_clock, unite_flags, unite_names, share_offsets, lsc_collection_fill_tables,
+      lsc_collection_count_tables};
   for (size_t i = 0; i < sizeof parts / sizeof *parts && !c->broken; i++) parts[i](c);
-  if (!c->coll->rank && !c->status) lsc_collection_note(c, put_names(c));
+  if (!c->status) take_names(c);
 }

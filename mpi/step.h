@@ -23,11 +23,14 @@
   X(NAMES, EACH, "unite the names")                   \
   X(PLACES, EACH, "place the rows")                   \
   X(TABLES, EACH, "fill the tables")                  \
-  X(GATHER, EACH, "gather the tables")                \
-  X(IMAGE, ZERO, "put the tables together")           \
-  X(PUT, ZERO, "write the tables")                    \
+  X(COUNTS, EACH, "count the rows of the tables")     \
+  X(IMAGE, ZERO, "put the attributes together")       \
+  X(PUT, ZERO, "write the attributes")                \
   X(RESERVE, ZERO, "reserve the space")               \
-  X(LAYOUT, ZERO, "lay out the rows")                 \
+  X(LAYOUT, ZERO, "lay out the columns")              \
+  X(GATHER, EACH, "gather the tables")                \
+  X(FILE_TABLES, ZERO, "write the tables")            \
+  X(FILE_END, ZERO, "put down the tables")            \
   X(SHARE, EACH, "share the name of the file")        \
   X(SEE, EACH, "see the file")                        \
   X(PREPARE, EACH, "prepare to open the file")        \

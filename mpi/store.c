@@ -11,14 +11,22 @@
 #include "rows.h"
 
 static void create_file(struct lsc_collection *c) {
-  const struct lsc_contents contents = {.tables = c->merged,
+  const struct lsc_contents contents = {.sizes = c->sizes,
                                         .fill = &c->fill,
                                         .events = c->events,
                                         .name = c->target.path,
                                         .metadata = &c->metadata};
   const struct lsc_metadata_run run = {c->coll->size, c->fill.apis, c->part, c->part_of};
   lsc_status status = lsc_metadata_fill(&c->metadata, &c->snapshot, &run, &c->options);
-  lsc_collection_note(c, status ? status : lsc_create(c->target.temporary, &contents, &c->bytes));
+  lsc_collection_note(c, status ? status : lsc_create(c->target.temporary, &contents, &c->file));
+}
+
+/* The tables are in the file, or it is no longer wanted. */
+static void end_file(struct lsc_collection *c) {
+  if (!c->file) return;
+  lsc_status status = c->status ? c->status : lsc_step(LSC_STEP_FILE_END);
+  lsc_collection_note(c, lsc_create_end(c->file, c->target.temporary, status, &c->bytes));
+  c->file = NULL;
 }
 
 static lsc_status append_text(struct lsc_buffer *bytes, const char *text) {
@@ -130,6 +138,8 @@ static void prepare_open(struct lsc_collection *c, struct lsc_h5 **h5) {
 lsc_status lsc_collection_store(struct lsc_collection *c) {
   struct lsc_h5 *h5 = NULL;
   if (!c->coll->rank && !c->status && !c->broken) create_file(c);
+  if (!c->broken) lsc_collection_gather(c);
+  end_file(c);
   if (!c->broken) share_file(c);
   prepare_open(c, &h5);
   lsc_status status = lsc_collection_agree(c, LSC_AGREE_CREATE);

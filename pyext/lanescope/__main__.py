@@ -69,24 +69,10 @@ def _check(path):
 
 
 def _summary(path):
-    from ._results import read_h5
-    from ._summary import show
+    from ._summary import show_file
 
-    results = read_h5(path)
-    metadata = results.metadata
-    show(_Tables(results), metadata.get("label"), len(results.ranks), results.path)
+    show_file(path)
     return SUCCESS
-
-
-class _Tables:
-    """The tables of Results as those of the report of a collect."""
-
-    def __init__(self, results):
-        self._results = results
-
-    def table(self, name, columns):
-        table = self._results.table(name)
-        return {column: table[column] for column in columns}
 
 
 def _say(line, stream=None):

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """One session: from its opening to its file."""
 import atexit
+import contextlib
 import functools
 import math
 import os
@@ -146,11 +147,18 @@ class Session:
         finally:
             if not self._recorder.is_open():
                 self._leave()
-        if self._verbose and rank == 0 and report is not None:
-            _summary.show(report, self.label, size, self.written)
+        if self._verbose and rank == 0:
+            self._show(report, size, path or self.path)
         if keep:
             self.results = _results.after_save(report, self.written, rank, size)
         return self.written
+
+    def _show(self, report, size, path):
+        if report is not None:
+            _summary.show(report, self.label, size, self.written)
+        elif os.path.realpath(self.written) == os.path.realpath(path):  # its tables were too large to keep
+            with contextlib.suppress(ImportError):
+                _summary.show_file(self.written)
 
     def _leave(self):
         self._stop_tracking()

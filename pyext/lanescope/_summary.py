@@ -19,6 +19,25 @@ def show(report, label, size, path):
     stream.flush()
 
 
+def show_file(path):
+    """The same of a file that stands."""
+    from ._results import read_h5
+
+    results = read_h5(path)
+    show(_Tables(results), results.metadata.get("label"), len(results.ranks), results.path)
+
+
+class _Tables:
+    """The tables of Results as those of the report of a collect."""
+
+    def __init__(self, results):
+        self._results = results
+
+    def table(self, name, columns):
+        table = self._results.table(name)
+        return {column: table[column] for column in columns}
+
+
 def lines_of(report, label, size, path):
     """label: the session's, or None. size: ranks that were started. path: the file."""
     ranks = report.table("rank_table", ("ranks", "calls", "open_calls", "dropped_calls"))

@@ -48,6 +48,31 @@ def test_it_says_what_the_file_says(tmp_path, capsys):
     assert any(line.split()[:4] == ["0", "thread", "MainThread", "1,235"] for line in lines)
 
 
+def test_without_a_report_it_comes_from_the_file(tmp_path, capsys, monkeypatch):
+    """As where the tables of many ranks are too large to keep."""
+    saved = []
+
+    class Recorder:
+        def __init__(self, recorder):
+            self._recorder = recorder
+
+        def __getattr__(self, name):
+            return getattr(self._recorder, name)
+
+        def save(self, *arguments, **options):
+            written, report, rank, size = self._recorder.save(*arguments, **options)
+            saved.append(report)
+            return written, None, rank, size
+
+    with lanescope.session(tmp_path / "run.h5", label="long") as session:
+        session._recorder = Recorder(session._recorder)
+        call("part", 12)
+    lines = capsys.readouterr().out.splitlines()
+    _summary.show(saved[0], "long", 1, str(tmp_path / "run.h5"))
+    assert "lanescope [long]: 1 rank, 12 calls, 1 region, 1 lane" in lines
+    assert lines == capsys.readouterr().out.splitlines()
+
+
 def test_columns_stand_under_their_heads(tmp_path, capsys):
     lines = recorded(tmp_path, capsys, lambda: (call("a", 3), call("longer name", 40_000)))
     head = next(i for i, line in enumerate(lines) if line.startswith("region"))

@@ -187,6 +187,31 @@ START_TEST(test_append) {
 }
 END_TEST
 
+/* One table in runs of rows, which a view shows alike, appended to one that was used before. */
+START_TEST(test_rows) {
+  static const unsigned cut[] = {0, 5, 5, 12};
+  struct lsc_table whole, again;
+  fill_threads(&whole, 0, 12);
+  fill_threads(&again, 0, 7);
+  lsc_table_clear(&again);
+  ck_assert_uint_eq(again.rows + lsc_table_text_bytes(&again), 0);
+  for (int i = 0; i < 3; i++) {
+    struct lsc_buffer bytes = {0};
+    size_t first = cut[i], count = cut[i + 1] - cut[i];
+    ck_assert_int_eq(lsc_table_encode_rows(&whole, first, count, &bytes), LSC_OK);
+    ck_assert_int_eq(decode(&again, bytes.data, bytes.size), LSC_OK);
+    lsc_column_view texts = lsc_table_view_rows(&whole, LSC_THREAD_NAME, first, count);
+    lsc_column_view all = lsc_table_view(&whole, LSC_THREAD_NAME);
+    for (size_t k = 0; k <= count; k++) ck_assert_uint_eq(texts.offsets[k], all.offsets[first + k]);
+    lsc_buffer_free(&bytes);
+  }
+  check_same(&again, &whole);
+  ck_assert_uint_eq(lsc_table_text_bytes(&again), lsc_table_text_bytes(&whole));
+  lsc_table_free(&again);
+  lsc_table_free(&whole);
+}
+END_TEST
+
 START_TEST(test_reader_goes_on_behind) {
   struct lsc_table a, b, again;
   struct lsc_buffer bytes = {0};
@@ -328,6 +353,7 @@ static Suite *table_suite(void) {
   tcase_add_test(tcase, test_views);
   tcase_add_test(tcase, test_wrong_types);
   tcase_add_test(tcase, test_append);
+  tcase_add_test(tcase, test_rows);
   tcase_add_test(tcase, test_reader_goes_on_behind);
   tcase_add_test(tcase, test_compound);
   tcase_add_test(tcase, test_missing_value);

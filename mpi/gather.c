@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The small tables on their way from every rank into rank 0's file, a block of rows at a time, so that rank 0 holds a
+ * few blocks and not the tables of all ranks, unless they are so small that the report is to have them.
+ */
+#include "collection.h"
+#include "create.h"
+#include "message.h"
+
+#define BLOCK_ROWS 4096 /* of each table in one piece of a rank, and of one table before it is written */
+
+uint64_t lsc_report_most = (uint64_t)64 << 20;
+
+/* This rank's rows of every table; none once something has failed. */
+void lsc_collection_fill_tables(struct lsc_collection *c) {
+  lsc_collection_enter(c, LSC_STEP_TABLES);
+  lsc_status status = c->status ? LSC_OK : lsc_fill_tables(&c->fill, c->mine);
+  if (!status) return;
+  for (int i = 0; i < LSC_TABLE_COUNT; i++) lsc_table_free(&c->mine[i]);
+  lsc_collection_note(c, lsc_fail(status, "no memory for the tables of rank %d", c->coll->rank));
+}
+
+void lsc_collection_count_tables(struct lsc_collection *c) {
+  enum { COUNTS = 2 * LSC_TABLE_COUNT };
+  uint64_t mine[COUNTS], before[COUNTS], all[COUNTS] = {0};
+  for (int i = 0; i < LSC_TABLE_COUNT; i++) {
+    mine[2 * i] = c->mine[i].rows;
+    mine[2 * i + 1] = lsc_table_text_bytes(&c->mine[i]);
+  }
+  lsc_collection_enter(c, LSC_STEP_COUNTS);
+  lsc_collection_came(
+      c, lsc_coll_scan(c->coll, LSC_TAG_COUNTS, COUNTS, mine, before, all, lsc_collection_deadline(c)));
+  for (int i = 0; i < LSC_TABLE_COUNT; i++) c->sizes[i] = (struct lsc_table_size){all[2 * i], all[2 * i + 1]};
+}
+
+/* One rank's part in the exchange, and on rank 0 what has come. */
+struct exchange {
+  struct lsc_collection *c;
+  size_t given;                      /* rows of each of its own tables, at most all of them */
+  uint64_t before[LSC_TABLE_COUNT];  /* rows in the file in front of the first one of c->merged */
+  size_t written[LSC_TABLE_COUNT];   /* rows of c->merged that are in the file */
+};
+
+static lsc_status next_block(void *ctx, struct lsc_buffer *out, int *more) {
+  struct exchange *x = ctx;
+  lsc_status status = LSC_OK;
+  size_t end = x->given + BLOCK_ROWS;
+  *more = 0;
+  for (int i = 0; i < LSC_TABLE_COUNT && !status; i++) {
+    const struct lsc_table *table = &x->c->mine[i];
+    size_t first = x->given < table->rows ? x->given : table->rows;
+    size_t count = table->rows - first < BLOCK_ROWS ? table->rows - first : BLOCK_ROWS;
+    status = lsc_table_encode_rows(table, first, count, out);
+    if (end < table->rows) *more = 1;
+  }
+  x->given = end;
+  return status ? lsc_fail(status, "no memory to send the tables of rank %d", x->c->coll->rank) : LSC_OK;
+}
+
+static uint64_t bytes_of(const struct lsc_table *table) {
+  uint64_t bytes = lsc_table_text_bytes(table);
+  for (int k = 0; k < table->desc->columns; k++) bytes += table->column[k].data.size;
+  return bytes;
+}
+
+static void keep_or_not(struct lsc_collection *c) {
+  uint64_t bytes = 0;
+  for (int i = 0; i < LSC_TABLE_COUNT; i++) bytes += bytes_of(&c->merged[i]);
+  if (bytes > lsc_report_most) c->keeps = 0;
+}
+
+/* Writes what of a table is not yet in the file, and forgets it unless the report is to have it. */
+static lsc_status write_table(struct exchange *x, enum lsc_table_id id) {
+  struct lsc_collection *c = x->c;
+  struct lsc_table *table = &c->merged[id];
+  const struct lsc_table_rows rows = {table, x->written[id], table->rows - x->written[id]};
+  lsc_status status = lsc_step(LSC_STEP_FILE_TABLES);
+  if (!status) status = lsc_create_rows(c->file, &c->fill, id, x->before[id] + rows.first, &rows);
+  x->written[id] = table->rows;
+  if (c->keeps) return status;
+  x->before[id] += table->rows;
+  x->written[id] = 0;
+  lsc_table_clear(table);
+  return status;
+}
+
+static lsc_status take_block(void *ctx, int rank, struct lsc_reader *bytes) {
+  struct exchange *x = ctx;
+  struct lsc_collection *c = x->c;
+  lsc_status status = LSC_OK;
+  for (int i = 0; i < LSC_TABLE_COUNT && !status; i++) {
+    status = lsc_table_decode_append(&c->merged[i], bytes);
+    if (status) lsc_fail(status, "the tables of rank %d could not be merged: %s", rank, lsc_strerror(status));
+  }
+  if (!status && c->keeps) keep_or_not(c);
+  for (int i = 0; i < LSC_TABLE_COUNT && !status; i++) {
+    if (c->merged[i].rows - x->written[i] < BLOCK_ROWS) continue;
+    status = write_table(x, (enum lsc_table_id)i);
+    if (!status) lsc_step_enter(LSC_STEP_GATHER);
+  }
+  return lsc_collection_note(c, status);
+}
+
+/* What is left, once every rank's rows have come. */
+static lsc_status write_rest(struct exchange *x) {
+  lsc_status status = LSC_OK;
+  for (int i = 0; i < LSC_TABLE_COUNT && !status; i++) {
+    status = write_table(x, (enum lsc_table_id)i);
+    uint64_t rows = x->before[i] + x->written[i];
+    if (status || rows == x->c->sizes[i].rows) continue;
+    status = lsc_fail(LSC_INVALID, "%llu rows of %s came instead of %llu", (unsigned long long)rows,
+                      x->c->merged[i].desc->group, (unsigned long long)x->c->sizes[i].rows);
+  }
+  return status;
+}
+
+void lsc_collection_gather(struct lsc_collection *c) {
+  struct exchange x = {.c = c};
+  const struct lsc_pieces pieces = {next_block, take_block, &x};
+  if (!c->status) lsc_collection_enter(c, LSC_STEP_GATHER);
+  lsc_status mine = c->status ? LSC_NO_MEMORY : LSC_OK; /* what it is comes with the agreement */
+  lsc_status status = lsc_coll_pieces(c->coll, LSC_TAG_TABLES, mine, &pieces, lsc_collection_deadline(c));
+  if (status && !c->status) lsc_collection_came(c, status);
+  for (int i = 0; i < LSC_TABLE_COUNT; i++) lsc_table_free(&c->mine[i]);
+  if (!c->coll->rank && !c->status) lsc_collection_note(c, write_rest(&x));
+}
