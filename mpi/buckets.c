@@ -5,6 +5,7 @@
 
 #include "array.h"
 #include "message.h"
+#include "progress.h"
 #include "step.h"
 
 #define BLOCK_CALLS 512 /* sorted by region at a time: their rows stay in the first-level cache meanwhile */
@@ -136,6 +137,7 @@ static lsc_status write_all(struct buckets *buckets) {
     size_t count = calls - first < BLOCK_CALLS ? calls - first : BLOCK_CALLS;
     sort_calls(buckets, (uint32_t)first, (uint32_t)(first + count), &open);
     for (size_t i = 0; i < buckets->count && !status; i++) status = take_calls(buckets, &buckets->bucket[i]);
+    lsc_progress_at(first + count, calls);
   }
   for (size_t i = 0; i < buckets->count && !status; i++) status = empty(buckets, &buckets->bucket[i]);
   return status;

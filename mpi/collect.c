@@ -8,6 +8,7 @@
 
 #include "collection.h"
 #include "message.h"
+#include "progress.h"
 #include "report.h"
 #include "signals.h"
 
@@ -92,11 +93,21 @@ static void finish(struct lsc_collection *c, lsc_status status) {
   free(c->final);
 }
 
+/* Rank 0 shows it, also where each rank writes a file of its own. */
+static void show_progress(const struct lsc_collection *c, struct lsc_progress *progress) {
+  *progress = (struct lsc_progress){0};
+  if (c->coll->rank || c->part || c->options.quiet || !c->path || !lsc_progress_seen()) return;
+  lsc_progress_begin(progress, c->path);
+}
+
 static lsc_status collect(struct lsc_collection *c, const lsc_save_options *options) {
   struct lsc_signals held;
+  struct lsc_progress progress;
   lsc_signals_hold(&held);
   start(c, options);
+  show_progress(c, &progress);
   lsc_status status = run(c);
+  lsc_progress_end(&progress);
   finish(c, status);
   lsc_signals_release(&held);
   return status;

@@ -6,6 +6,7 @@
 #include "collection.h"
 #include "create.h"
 #include "message.h"
+#include "progress.h"
 
 #define BLOCK_ROWS 4096 /* of each table in one piece of a rank, and of one table before it is written */
 
@@ -98,6 +99,7 @@ static lsc_status take_block(void *ctx, int rank, struct lsc_reader *bytes) {
     status = write_table(x, (enum lsc_table_id)i);
     if (!status) lsc_step_enter(LSC_STEP_GATHER);
   }
+  lsc_progress_at((uint64_t)rank, (uint64_t)c->coll->size);
   return lsc_collection_note(c, status);
 }
 

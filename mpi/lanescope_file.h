@@ -22,7 +22,8 @@ typedef struct lsc_save_options {
   size_t size;                /* sizeof(lsc_save_options) */
   double timeout;             /* seconds to wait for a rank; 0: LANESCOPE_TIMEOUT or 600 */
   int replace;                /* 1: a path that this session was collected to before is written again */
-  int quiet;                  /* 1: no line on stderr when ranks write files of their own */
+  int quiet;                  /* 1: no line on stderr when ranks write files of their own, and no progress on the
+                                 terminal of rank 0 when this takes longer than two seconds */
   const char *python_version; /* goes into /metadata, or NULL */
   const char *command_line;   /* goes into /metadata; NULL: what the operating system knows */
   lsc_report **report;        /* if not NULL: receives the report on rank 0; NULL on the others, on failure, and

@@ -7,6 +7,7 @@
 
 #include "buckets.h"
 #include "message.h"
+#include "progress.h"
 #include "step.h"
 
 /* A piece of every column is filled, then written. All together are to lie in the second-level cache. */
@@ -80,6 +81,7 @@ static lsc_status write_pieces(struct lsc_h5 *h5, const struct pieces *pieces, c
     size_t count = rows - first < PIECE_ROWS ? rows - first : PIECE_ROWS;
     lsc_fill_events(fill, first, count, pieces->values);
     status = write_piece(h5, pieces, fill->event_offset + first, count);
+    lsc_progress_at(first + count, rows);
   }
   return status;
 }

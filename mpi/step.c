@@ -2,6 +2,7 @@
 #include "step.h"
 
 #include "message.h"
+#include "progress.h"
 
 static _Thread_local enum lsc_step now;
 
@@ -16,6 +17,7 @@ const char *lsc_step_name(enum lsc_step step) {
 
 void lsc_step_enter(enum lsc_step step) {
   now = step;
+  lsc_progress_doing(lsc_step_name(step));
   if (lsc_message()[0]) lsc_fail(LSC_OK, "%s", "");
 }
 

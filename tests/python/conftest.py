@@ -70,17 +70,23 @@ def run(tmp_path):
 
 
 @pytest.fixture
-def mpirun(run):
-    """mpirun(ranks, code, *arguments): the same under the launcher; recover: which goes on when a rank dies."""
-    launcher = shutil.which("mpirun")
-    if launcher is None:
+def launcher(monkeypatch):
+    """launcher(ranks): the words in front of a program that start it on so many ranks, this environment permitting."""
+    mpirun = shutil.which("mpirun")
+    if mpirun is None:
         pytest.skip("no mpirun")
     pytest.importorskip("mpi4py")
-    root = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+    monkeypatch.setenv("OMPI_ALLOW_RUN_AS_ROOT", "1")
+    monkeypatch.setenv("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1")
+    return lambda ranks: (mpirun, "--oversubscribe", "--timeout", str(TIMEOUT - 10), "-n", str(ranks))
+
+
+@pytest.fixture
+def mpirun(run, launcher):
+    """mpirun(ranks, code, *arguments): the same under the launcher; recover: which goes on when a rank dies."""
 
     def run_ranks(ranks, code, *arguments, recover=False):
-        prefix = (launcher, "--oversubscribe", "--timeout", str(TIMEOUT - 10), "-n", str(ranks))
-        prefix += ("--enable-recovery",) if recover else ()
-        return run(code, *arguments, prefix=prefix, **root)
+        prefix = launcher(ranks) + (("--enable-recovery",) if recover else ())
+        return run(code, *arguments, prefix=prefix)
 
     return run_ranks
