@@ -10,8 +10,12 @@ packages="gcc g++ libc6-dev make autoconf automake libtool pkg-config libopenmpi
 mode=${1:-run}
 case $mode in
   run) ;;
-  # The library of examples/taylor_green, the compiler of the Fortran module, and what they run beside asyncio.
-  check) packages="$packages python3-mpi4py-fft gfortran python3-greenlet python3-gevent python3-uvloop" ;;
+  # The library of examples/taylor_green, the compiler of the Fortran module, what they run beside asyncio, and what else
+  # reads the files.
+  check)
+    packages="$packages python3-mpi4py-fft gfortran python3-greenlet python3-gevent python3-uvloop hdf5-tools
+      python3-pandas python3-xarray"
+    ;;
   *)
     echo "usage: $0 [check]" >&2
     exit 2

@@ -79,6 +79,34 @@ def test_imbalance(path, calls):
         assert float(ratio) == pytest.approx(max(seconds) / (sum(seconds) / RANKS), abs=1e-3)
 
 
+def test_frame(path, calls):
+    pytest.importorskip("pandas")
+    header, _, *lines = output("frame.py", path)
+    assert header.split() == ["count", "mean", "std", "min", "50%", "99%", "max"]
+    shown = {line.split()[0]: list(map(float, line.split()[1:])) for line in lines}
+    expected = defaultdict(list)
+    for _, region, _, start, end in calls:
+        expected[region].append((end - start) / 1e3)
+    assert shown.keys() == expected.keys()
+    for region, durations in expected.items():
+        count, mean, _, least, _, _, most = shown[region]
+        wanted = [len(durations), sum(durations) / len(durations), min(durations), max(durations)]
+        assert [count, mean, least, most] == pytest.approx(wanted, abs=1.1e-3)
+
+
+def test_dataset(path, calls):
+    pytest.importorskip("xarray")
+    shown = {}
+    for line in output("dataset.py", path):
+        region, *parts = line.split("  ")
+        for part in parts:
+            rank, seconds = part.removeprefix("rank ").split(": ")
+            shown[region, int(rank)] = float(seconds)
+    expected = {(region, rank): value for region, values in seconds_per_region(calls).items()
+                for rank, value in enumerate(values) if value}
+    assert shown == pytest.approx(expected, abs=1.1e-6)
+
+
 def lanes_of(calls, rank):
     """{thread name: (calls, seconds covered, regions)}"""
     lanes = defaultdict(list)
@@ -121,6 +149,6 @@ def test_lanes_with_pandas(path, calls):
 
 def test_a_rank_that_is_not_there_and_a_missing_argument_are_told(path):
     assert "has no rank 7" in script("lanes.py", path, 7).stderr
-    for name in ("time_per_region.py", "imbalance.py", "lanes.py"):
+    for name in ("time_per_region.py", "imbalance.py", "lanes.py", "frame.py", "dataset.py"):
         done = script(name)
         assert done.returncode == 1 and "usage: python3 " + name in done.stderr
