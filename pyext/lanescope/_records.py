@@ -3,8 +3,7 @@
 import time
 
 from . import _core
-
-UNKNOWN = -1
+from ._lanes import TASK_COLUMNS, THREAD_COLUMNS, UNKNOWN
 
 
 class ThreadRecord:
@@ -20,7 +19,7 @@ class ThreadRecord:
     One made by hand keeps what it was given, until `sample_cpu`.
     """
 
-    __slots__ = ("index", "ident", "native_id", "name", "daemon", "start_ns", "end_ns", "cpu_ns", "task", "__weakref__")
+    __slots__ = (*THREAD_COLUMNS, "task", "__weakref__")
 
     def __init__(self, index, thread):
         self.index = index
@@ -58,21 +57,7 @@ class TaskRecord:
     made by hand is told of its steps by `enter_step`, `leave_step` and `finish`.
     """
 
-    __slots__ = (
-        "index",
-        "kind",
-        "name",
-        "coro_name",
-        "thread_index",
-        "created_ns",
-        "done_ns",
-        "steps",
-        "running_ns",
-        "suspended_ns",
-        "last_step_end_ns",
-        "step_started_ns",
-        "__weakref__",
-    )
+    __slots__ = (*TASK_COLUMNS, "last_step_end_ns", "step_started_ns", "__weakref__")
 
     def __init__(self, index, kind, name, coro_name, thread_index):
         self.index = index
