@@ -141,8 +141,8 @@ void lsc_account_calls(struct lsc_account *account, struct lsc_snapshot *s, uint
   for (block.first = account->next; block.first < calls; block.first += block.count) {
     block.count = calls - block.first < LSC_ACCOUNT_BLOCK ? calls - block.first : LSC_ACCOUNT_BLOCK;
     block.row = s->row + block.first;
-    lsc_row_times(&s->map, block.row, block.count, 0, 0, block.start);
-    lsc_row_times(&s->map, block.row, block.count, 1, 0, block.end);
+    lsc_row_times(&s->map, block.row, block.count, 0, block.start);
+    lsc_row_times(&s->map, block.row, block.count, 1, block.end);
     find_open(account, &block);
     look_for_disorder(account, &block);
     for (uint32_t i = 0; i < block.count;) i = add_to_lane(account, &block, i);
@@ -154,8 +154,8 @@ void lsc_account_calls(struct lsc_account *account, struct lsc_snapshot *s, uint
 static struct lsc_call_sums sums_of(const struct lsc_account *account, struct lsc_snapshot *s, uint32_t region) {
   struct lsc_call_sums sums = account->region[region];
   int64_t start, end;
-  lsc_row_times(&s->map, &s->row[sums.last_call], 1, 0, 0, &start);
-  lsc_row_times(&s->map, &s->row[sums.last_call], 1, 1, 0, &end);
+  lsc_row_times(&s->map, &s->row[sums.last_call], 1, 0, &start);
+  lsc_row_times(&s->map, &s->row[sums.last_call], 1, 1, &end);
   sums.last = end - start;
   sums.exclusive = sums.total - sums.exclusive;
   return sums;

@@ -25,7 +25,7 @@ static void end_row(struct writer *w) {
   if (w->status == LSC_OK) lsc_table_end_row(w->table);
 }
 
-static int64_t on_run_clock(const struct lsc_fill *fill, int64_t ns) { return ns + fill->shift_ns - fill->origin_ns; }
+static int64_t on_run_clock(const struct lsc_fill *fill, int64_t ns) { return ns - fill->origin_ns; }
 
 /* A time of the lane tables, where -1 means unknown. */
 static int64_t known_or_unknown(const struct lsc_fill *fill, int64_t ns) {
@@ -56,9 +56,9 @@ static lsc_status fill_rank(const struct lsc_fill *fill, struct lsc_table *table
   put_int(&w, LSC_RANK_OPEN_CALLS, (int64_t)s->open);
   put_int(&w, LSC_RANK_DROPPED, (int64_t)s->dropped);
   put_text(&w, LSC_RANK_DROP_REASON, s->dropped ? "out of memory" : "");
-  put_int(&w, LSC_RANK_OFFSET, fill->shift_ns);
-  put_int(&w, LSC_RANK_ERROR, fill->clock_error_ns);
-  if (w.status == LSC_OK) w.status = lsc_table_put(table, LSC_RANK_DRIFT, &fill->clock_drift_ppb);
+  put_int(&w, LSC_RANK_OFFSET, s->clock_offset_ns);
+  put_int(&w, LSC_RANK_ERROR, s->clock_error_ns);
+  if (w.status == LSC_OK) w.status = lsc_table_put(table, LSC_RANK_DRIFT, &s->clock_drift_ppb);
   put_int(&w, LSC_RANK_OVERHEAD, s->overhead_ns);
   put_int(&w, LSC_RANK_STATUS, 0);
   end_row(&w);
@@ -152,7 +152,7 @@ static lsc_status fill_lanes(const struct lsc_fill *fill, struct lsc_table *tabl
 
 static void put_open_times(struct writer *w, const struct lsc_fill *fill, const struct lsc_row *row) {
   uint64_t start = atomic_load_explicit(&row->start, memory_order_relaxed);
-  put_int(w, LSC_OPEN_START, lsc_clock_map_ns(&fill->snapshot->map, start) + fill->shift_ns);
+  put_int(w, LSC_OPEN_START, lsc_clock_map_ns(&fill->snapshot->map, start));
   put_int(w, LSC_OPEN_RANKS, fill->rank);
 }
 

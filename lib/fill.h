@@ -15,9 +15,6 @@ struct lsc_fill {
   const char *hostname;
   int64_t pid;
   int64_t origin_ns; /* start_time_ns of the run, on rank 0's clock */
-  int64_t shift_ns;  /* added to a time of this rank's clock to put it on rank 0's */
-  int64_t clock_error_ns;
-  double clock_drift_ppb;
   uint64_t event_offset;         /* rows of /events before this rank's */
   const uint32_t *region_ids;    /* [snapshot->regions] id in /region_table of each region of the snapshot */
   const struct lsc_names *names; /* of /region_table */

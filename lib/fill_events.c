@@ -75,10 +75,10 @@ static void fill_numbers(const struct block *block, int column, int64_t *out) {
 static void fill_column(const struct block *block, int column, void *out) {
   switch (column) {
     case LSC_EVENT_START:
-      lsc_row_times(&block->fill->snapshot->map, block->row, block->count, 0, block->fill->shift_ns, out);
+      lsc_row_times(&block->fill->snapshot->map, block->row, block->count, 0, out);
       break;
     case LSC_EVENT_END:
-      lsc_row_times(&block->fill->snapshot->map, block->row, block->count, 1, block->fill->shift_ns, out);
+      lsc_row_times(&block->fill->snapshot->map, block->row, block->count, 1, out);
       break;
     case LSC_EVENT_RANKS:
       for (size_t i = 0; i < block->count; i++) ((uint32_t *)out)[i] = block->fill->rank;

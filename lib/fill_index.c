@@ -5,14 +5,14 @@
 #include "region.h"
 #include "sums.h"
 
-static lsc_stats stats_of(const struct lsc_call_sums *sums, int64_t shift) {
+static lsc_stats stats_of(const struct lsc_call_sums *sums) {
   return (lsc_stats){.total = sums->total,
                      .minimum = sums->minimum,
                      .maximum = sums->maximum,
                      .first = sums->first,
                      .last = sums->last,
-                     .start_minimum = sums->start_minimum + shift,
-                     .end_maximum = sums->end_maximum + shift,
+                     .start_minimum = sums->start_minimum,
+                     .end_maximum = sums->end_maximum,
                      .mean = (double)sums->total / (double)sums->calls,
                      .m2 = lsc_deviations(sums->total, sums->squares, sums->calls)};
 }
@@ -33,7 +33,7 @@ static lsc_status put_source(struct lsc_table *table, uint32_t id) {
 
 static lsc_status put_region(const struct lsc_fill *fill, struct lsc_table *table, size_t i) {
   const struct lsc_region_span *span = &fill->snapshot->region[i];
-  const lsc_stats stats = stats_of(&span->sums, fill->shift_ns);
+  const lsc_stats stats = stats_of(&span->sums);
   lsc_status status = lsc_table_put_int(table, LSC_INDEX_REGION_IDS, fill->region_ids[i]);
   if (status == LSC_OK) status = lsc_table_put_int(table, LSC_INDEX_RANKS, fill->rank);
   if (status == LSC_OK)

@@ -71,6 +71,7 @@ static void free_state(struct lsc_session_state *state) {
   free_tracks(&state->unknown);
   for (size_t i = 0; i < state->path_count; i++) free(state->paths[i]);
   free(state->paths);
+  lsc_correction_free(&state->correction);
   free(state->label);
   pthread_mutex_destroy(&state->commit);
   if (state->source) lsc_slab_release(state->source);
@@ -199,6 +200,14 @@ lsc_status lsc_session_add_path(lsc_session session, const char *path) {
   lsc_status status = add_path(state, path);
   lsc_session_unpin(session);
   return status;
+}
+
+int64_t lsc_session_added_ns(lsc_session session) {
+  struct lsc_session_state *state = lsc_session_pin(session);
+  if (!state) return 0;
+  int64_t added_ns = atomic_load_explicit(&state->added_ns, memory_order_relaxed);
+  lsc_session_unpin(session);
+  return added_ns;
 }
 
 void lsc_session_lock(void) { pthread_mutex_lock(&lock); }

@@ -14,6 +14,7 @@
 #include <stdint.h>
 
 #include "chunk.h"
+#include "correction.h"
 #include "hidden.h"
 #include "lanescope.h"
 #include "registry.h"
@@ -37,7 +38,9 @@ struct lsc_session_state {
   _Atomic int
       collecting; /* acquire by who becomes the collector, release when it is done: passes the collector's fields on */
   pthread_mutex_t commit; /* held by the commit while it frees chunks, and over the end of a call by mark */
+  _Atomic int64_t added_ns; /* what `correction` adds in the end; relaxed, by the collector */
   /* The collector's. */
+  struct lsc_correction correction;
   char **paths;
   size_t path_count;
 };

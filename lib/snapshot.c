@@ -21,6 +21,7 @@ static void free_parts(struct lsc_snapshot *s) {
   for (size_t i = 0; s->thread && i < s->threads; i++) free((char *)s->thread[i].name);
   free(s->thread);
   free(s->lane);
+  lsc_correction_free(&s->correction);
   struct lsc_session_state *state = s->streams->state;
   lsc_streams_free(s->streams);
   free(s->streams);
@@ -44,9 +45,24 @@ static void add_up(struct lsc_snapshot *s) {
   s->overhead_ns = (int64_t)(2 * lsc_clock_read_cost_ns() * (double)s->calls + slow * ns_per_tick);
 }
 
-static lsc_status fill(struct lsc_snapshot *s, struct lsc_session_state *state) {
+/* The map to corrected times. Nothing may be converted before. */
+static lsc_status correct(struct lsc_snapshot *s, struct lsc_session_state *state,
+                          const struct lsc_comparison *comparison) {
+  int64_t end_ns = s->map.pairs ? s->map.pair[s->map.pairs - 1].ns : lsc_monotonic_ns();
+  lsc_status status = lsc_correction_extend(&state->correction, comparison, state->open_ns, end_ns, &s->correction);
+  if (status != LSC_OK) return status;
+  s->clock_offset_ns = comparison ? s->correction.constant_ns : 0;
+  s->clock_error_ns = comparison ? s->correction.error_ns : 0;
+  s->clock_drift_ppb = lsc_correction_drift_ppb(&s->correction);
+  s->open_ns = state->open_ns + s->clock_offset_ns + lsc_correction_at(&s->correction, state->open_ns);
+  return lsc_correction_apply(&s->correction, s->clock_offset_ns, end_ns, &s->map);
+}
+
+static lsc_status fill(struct lsc_snapshot *s, struct lsc_session_state *state,
+                       const struct lsc_comparison *comparison) {
   lsc_status status = lsc_streams_open(state, s->streams);
   if (status == LSC_OK) status = lsc_clock_map_take(&s->map);
+  if (status == LSC_OK) status = correct(s, state, comparison);
   if (status == LSC_OK) status = lsc_order_calls(s, s->streams);
   if (status == LSC_OK) status = lsc_describe_threads(s, s->streams);
   if (status == LSC_OK) status = lsc_describe_tasks(s, s->streams);
@@ -54,7 +70,10 @@ static lsc_status fill(struct lsc_snapshot *s, struct lsc_session_state *state) 
   return status;
 }
 
-lsc_status lsc_snapshot_take(lsc_session session, struct lsc_snapshot *s) {
+static int is_corrected(const struct lsc_snapshot *s) { return s->correction.knots || s->clock_offset_ns; }
+
+lsc_status lsc_snapshot_take_compared(lsc_session session, const struct lsc_comparison *comparison,
+                                      struct lsc_snapshot *s) {
   struct lsc_session_state *state;
   memset(s, 0, sizeof *s);
   lsc_status status = lsc_session_collect(session, &state);
@@ -67,17 +86,29 @@ lsc_status lsc_snapshot_take(lsc_session session, struct lsc_snapshot *s) {
   s->session = session;
   s->label = state->label;
   s->no_lanes = state->no_lanes;
-  s->open_ns = state->open_ns;
   s->open_unix_ns = state->open_unix_ns;
   s->streams->state = state;
-  status = fill(s, state);
-  s->taken_ns = lsc_monotonic_ns();
+  status = fill(s, state, comparison);
+  s->taken_ns = is_corrected(s) ? lsc_clock_map_ns(&s->map, lsc_ticks()) : lsc_monotonic_ns();
   if (status != LSC_OK) free_parts(s);
   return status;
 }
 
+lsc_status lsc_snapshot_take(lsc_session session, struct lsc_snapshot *s) {
+  return lsc_snapshot_take_compared(session, NULL, s);
+}
+
+static void keep_correction(struct lsc_snapshot *s, struct lsc_session_state *state) {
+  struct lsc_correction before = state->correction;
+  int64_t added_ns = s->correction.knots ? s->correction.knot[s->correction.knots - 1].added_ns : 0;
+  state->correction = s->correction;
+  s->correction = before;
+  atomic_store_explicit(&state->added_ns, added_ns, memory_order_relaxed);
+}
+
 void lsc_snapshot_commit(struct lsc_snapshot *s) {
   for (size_t i = 0; i < s->streams->count; i++) lsc_stream_commit(s->streams->state, &s->streams->stream[i]);
+  keep_correction(s, s->streams->state);
   free_parts(s);
 }
 

@@ -8,12 +8,13 @@
 
 #include "chunk.h"
 #include "clock.h"
+#include "correction.h"
 #include "lanescope.h"
 
 #define LSC_NO_CALL UINT32_MAX
 #define LSC_NEVER INT64_MIN /* a time that is not known */
 
-/* One thread of the thread table, as it is now. Times on CLOCK_MONOTONIC in ns. */
+/* One thread of the thread table, as it is now. Times in ns, by the snapshot's map. */
 struct lsc_thread_info {
   int64_t index, ident, native_id;
   const char *name; /* owned by the snapshot; UTF-8 */
@@ -42,7 +43,7 @@ struct lsc_lane_info {
   int64_t busy_ns;           /* covered by at least one completed call */
 };
 
-/* Sums over the completed calls of one region. Times on CLOCK_MONOTONIC in ns. */
+/* Sums over the completed calls of one region. Times in ns, by the snapshot's map. */
 struct lsc_call_sums {
   uint64_t calls;
   int64_t total, minimum, maximum; /* of the durations */
@@ -91,8 +92,13 @@ struct lsc_snapshot {
   int64_t overhead_ns;
 
   const char *label; /* or NULL */
-  int64_t open_ns, open_unix_ns;   /* when the session was opened: CLOCK_MONOTONIC and wall clock of one moment */
-  int64_t taken_ns;                /* CLOCK_MONOTONIC of the snapshot */
+  int64_t open_ns, open_unix_ns;   /* when the session was opened: by `map` and by the wall clock at one moment */
+  int64_t taken_ns;                /* when the snapshot was taken */
+
+  int64_t clock_offset_ns; /* `map` leads to CLOCK_MONOTONIC, corrected by this and by the drift since the open */
+  int64_t clock_error_ns;  /* and so to rank 0's clock, from which it is off by no more */
+  double clock_drift_ppb;
+  struct lsc_correction correction; /* the session's, once this snapshot is committed */
 
   struct lsc_streams *streams; /* where each lane's next snapshot begins once this one is committed */
 };
@@ -103,6 +109,13 @@ struct lsc_snapshot {
  * 2^32 - 2 calls. On failure there is nothing to drop.
  */
 lsc_status lsc_snapshot_take(lsc_session session, struct lsc_snapshot *snapshot);
+/*
+ * The same with all times on the clock of rank 0 of a group of ranks. Those of lsc_snapshot_take are on this rank's own
+ * clock, at the rate that earlier snapshots gave it: a call's start differs in two snapshots of a session by the
+ * difference of their clock_offset_ns, exactly.
+ */
+lsc_status lsc_snapshot_take_compared(lsc_session session, const struct lsc_comparison *comparison,
+                                      struct lsc_snapshot *snapshot);
 /* The completed calls are reported and never come again; frees the snapshot. */
 void lsc_snapshot_commit(struct lsc_snapshot *snapshot);
 /* As if it had not been taken; frees the snapshot. */
@@ -111,20 +124,20 @@ void lsc_snapshot_drop(struct lsc_snapshot *snapshot);
 /* Makes snapshot->event, unless it is there. LSC_OK, LSC_NO_MEMORY. */
 lsc_status lsc_snapshot_events(struct lsc_snapshot *snapshot);
 
-/* Starts, or ends, of completed calls in ns, each with `shift` added. */
+/* Starts, or ends, of completed calls in ns. */
 static inline void lsc_row_times(struct lsc_clock_map *map, const struct lsc_row *const *row, size_t count, int end,
-                                 int64_t shift, int64_t *out) {
+                                 int64_t *out) {
   uint64_t from = map->from, width = map->width, rise = map->rise;
-  int64_t base = map->ns + shift;
+  int64_t base = map->ns;
   for (size_t i = 0; i < count; i++) {
     uint64_t ticks = atomic_load_explicit(end ? &row[i]->end : &row[i]->start, memory_order_relaxed);
     if (__builtin_expect(ticks - from < width, 1)) {
       out[i] = base + lsc_clock_rise(ticks - from, rise);
       continue;
     }
-    out[i] = lsc_clock_map_seek(map, ticks) + shift;
+    out[i] = lsc_clock_map_seek(map, ticks);
     from = map->from, width = map->width, rise = map->rise;
-    base = map->ns + shift;
+    base = map->ns;
   }
 }
 
@@ -141,6 +154,9 @@ static inline int lsc_call_is_completed(const struct lsc_snapshot *s, uint32_t c
 
 /* For how long the task of a completed call was suspended in it, in ns; 0 outside tasks. */
 int64_t lsc_call_await_ns(struct lsc_snapshot *snapshot, const struct lsc_row *row);
+
+/* What the committed snapshots of the session add to its clock in the end; 0 if it is not open. Any thread. */
+int64_t lsc_session_added_ns(lsc_session session);
 
 /* The paths to which the session was collected: 1 for one that was added. By who holds a snapshot of it, as they are the
  * collector's. */

@@ -8,16 +8,19 @@
 #include "collect.h"
 #include "message.h"
 #include "mpi_info.h"
+#include "snapshot.h"
 #include "verdict.h"
 
 #define LONGEST_GRACE_NS 10000000000
+#define CLOCK_TAG 1
 
 struct attached {
   lsc_session session; /* 0: a free place */
   MPI_Comm comm;       /* MPI_COMM_NULL: abandoned */
   int rank, size;
   unsigned uses;
-  uint64_t order; /* of all of the process */
+  uint64_t order; /* of all of the process, from 1 */
+  struct lsc_moment open;
 };
 
 /* Under the mutex, which is never held over a call that waits for other ranks. */
@@ -106,7 +109,7 @@ static lsc_status put_in(lsc_session session, const struct lsc_group *group) {
   struct attached *place = find_place();
   if (place) {
     if (place->session) stale = place->comm;
-    *place = (struct attached){session, group->comm, rank, size, 1, ++last_order};
+    *place = (struct attached){session, group->comm, rank, size, 1, ++last_order, group->clocks.open};
   }
   pthread_mutex_unlock(&mutex);
   free_comm(stale);
@@ -158,8 +161,16 @@ static lsc_status duplicate(MPI_Comm comm, int64_t timeout, MPI_Comm *copy) {
   return lsc_comm_check(MPI_Comm_set_errhandler(*copy, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
 }
 
+/* Without a comparison a collect can do, too. */
+static void compare_clocks(lsc_session session, struct lsc_group *group, int64_t timeout) {
+  struct lsc_offset_clock clock;
+  lsc_offset_own_clock(&clock);
+  clock.added_ns = lsc_session_added_ns(session);
+  lsc_offset_measure(&group->coll, CLOCK_TAG, &clock, &group->clocks.open, lsc_now_ns() + timeout);
+}
+
 /* All have the communicator, or nobody does: it is freed again, or given up when a rank is missing. */
-static lsc_status agree_to_attach(lsc_session session, MPI_Comm own, int64_t timeout) {
+static lsc_status agree_to_attach(lsc_session session, MPI_Comm own, int64_t timeout, int comparing) {
   int64_t grace = timeout < LONGEST_GRACE_NS ? timeout : LONGEST_GRACE_NS;
   struct lsc_group group;
   struct lsc_verdict verdict;
@@ -171,22 +182,27 @@ static lsc_status agree_to_attach(lsc_session session, MPI_Comm own, int64_t tim
   }
   const char *why = mine == LSC_OK ? NULL : lsc_message();
   lsc_status status = lsc_agree(&group.coll, "attach", mine, why, lsc_now_ns() + timeout, grace, &verdict);
+  if (status == LSC_OK && comparing) compare_clocks(session, &group, grace);
   if (status == LSC_OK) return put_in(session, &group);
   if (status == LSC_APART) return lsc_fail(LSC_TIMEOUT, "%s", verdict.text);
   MPI_Comm_free(&own);
   return lsc_fail(status, "%s", verdict.text);
 }
 
-lsc_status lsc_attach_within(lsc_session session, MPI_Comm comm, int64_t arrival, int64_t timeout) {
+static lsc_status attach(lsc_session session, MPI_Comm comm, int64_t arrival, int64_t timeout, int comparing) {
   MPI_Comm own = MPI_COMM_NULL;
   lsc_status status = lsc_comm_usable(comm);
   if (status == LSC_OK) status = duplicate(comm, arrival, &own);
-  return status == LSC_OK ? agree_to_attach(session, own, timeout) : status;
+  return status == LSC_OK ? agree_to_attach(session, own, timeout, comparing) : status;
+}
+
+lsc_status lsc_attach_to_collect(lsc_session session, MPI_Comm comm, int64_t arrival, int64_t timeout) {
+  return attach(session, comm, arrival, timeout, 0);
 }
 
 lsc_status lsc_attach(lsc_session session, MPI_Comm comm, double timeout) {
   int64_t limit = lsc_timeout_ns(timeout);
-  return lsc_attach_within(session, comm, limit, limit);
+  return attach(session, comm, limit, limit, 1);
 }
 
 lsc_status lsc_attach_fortran(lsc_session session, int comm, double timeout) {
@@ -208,14 +224,18 @@ static int is_same_group(MPI_Comm a, MPI_Comm b) {
 int lsc_attached_group(lsc_session session, MPI_Comm comm, struct lsc_group *group) {
   MPI_Comm own = MPI_COMM_NULL;
   unsigned uses = 0;
+  struct lsc_comparison clocks = {0};
   pthread_mutex_lock(&mutex);
   struct attached *entry = session ? find(session) : NULL;
   if (entry && entry->comm != MPI_COMM_NULL && (comm == MPI_COMM_NULL || is_same_group(comm, entry->comm))) {
     own = entry->comm;
     uses = entry->uses++;
+    clocks = (struct lsc_comparison){.group = entry->order, .open = entry->open};
   }
   pthread_mutex_unlock(&mutex);
-  return own != MPI_COMM_NULL && lsc_group_init(group, own, uses) == LSC_OK;
+  if (own == MPI_COMM_NULL || lsc_group_init(group, own, uses) != LSC_OK) return 0;
+  group->clocks = clocks;
+  return 1;
 }
 
 MPI_Comm lsc_attached_comm(lsc_session session) {

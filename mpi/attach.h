@@ -12,8 +12,11 @@
  */
 lsc_status lsc_comm_usable(MPI_Comm comm);
 
-/* lsc_attach, where the ranks have `arrival` ns to come and then `timeout` ns to agree. */
-lsc_status lsc_attach_within(lsc_session session, MPI_Comm comm, int64_t arrival, int64_t timeout);
+/*
+ * lsc_attach, where the ranks have `arrival` ns to come and then `timeout` ns to agree, and where clocks are not
+ * compared, since the collect that comes next does so.
+ */
+lsc_status lsc_attach_to_collect(lsc_session session, MPI_Comm comm, int64_t arrival, int64_t timeout);
 
 /*
  * The group of the session's communicator, for one use of it: 1, or 0 if the session has none or one of other ranks, or

@@ -8,6 +8,7 @@
 
 #include "collection.h"
 #include "message.h"
+#include "offset.h"
 #include "progress.h"
 #include "report.h"
 #include "signals.h"
@@ -43,11 +44,20 @@ static lsc_status check_repeat(struct lsc_collection *c) {
                   c->target.path);
 }
 
-/* What each rank can find out alone. */
-static void prepare(struct lsc_collection *c) {
-  if (!c->status) lsc_collection_note(c, check_path(c));
+/* Once all are there: what is measured now is right for the snapshot that comes right behind it. */
+static void compare_clocks(struct lsc_collection *c) {
+  struct lsc_offset_clock clock;
+  lsc_collection_enter(c, LSC_STEP_CLOCK);
+  lsc_offset_own_clock(&clock);
+  clock.added_ns = lsc_session_added_ns(c->session);
+  lsc_collection_came(
+      c, lsc_offset_measure(c->coll, LSC_TAG_CLOCK, &clock, &c->clocks.now, lsc_collection_deadline(c)));
+}
+
+static void take_snapshot(struct lsc_collection *c) {
+  const struct lsc_comparison *clocks = c->clocks.group ? &c->clocks : NULL;
   if (c->status || lsc_collection_enter(c, LSC_STEP_SNAPSHOT)) return;
-  if (lsc_collection_note(c, lsc_snapshot_take(c->session, &c->snapshot))) return;
+  if (lsc_collection_note(c, lsc_snapshot_take_compared(c->session, clocks, &c->snapshot))) return;
   c->has_snapshot = 1;
   c->fill = (struct lsc_fill){.snapshot = &c->snapshot,
                               .rank = (uint32_t)c->coll->rank,
@@ -57,9 +67,12 @@ static void prepare(struct lsc_collection *c) {
 }
 
 static lsc_status run(struct lsc_collection *c) {
-  prepare(c);
+  if (!c->status) lsc_collection_note(c, check_path(c));
   lsc_status status = lsc_collection_agree(c, LSC_AGREE_ARRIVE);
   if (status) return status;
+  compare_clocks(c);
+  take_snapshot(c);
+  if ((status = lsc_collection_agree(c, LSC_AGREE_CUT))) return status;
   lsc_collection_merge(c);
   if ((status = lsc_collection_store(c))) return status;
   if (!c->coll->rank) lsc_collection_note(c, lsc_target_publish(&c->target));
@@ -113,9 +126,10 @@ static lsc_status collect(struct lsc_collection *c, const lsc_save_options *opti
   return status;
 }
 
-lsc_status lsc_collect_over(lsc_session session, struct lsc_coll *coll, void *comm, const char *path,
-                            const lsc_save_options *options) {
+lsc_status lsc_collect_over(lsc_session session, struct lsc_coll *coll, void *comm,
+                            const struct lsc_comparison *clocks, const char *path, const lsc_save_options *options) {
   struct lsc_collection c = {.session = session, .coll = coll, .comm = comm, .path = path};
+  if (coll->size > 1) c.clocks = *clocks;
   return collect(&c, options);
 }
 

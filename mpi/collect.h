@@ -4,17 +4,19 @@
 #define LSC_COLLECT_H
 
 #include "coll.h"
+#include "correction.h"
 #include "lanescope_file.h"
 
 /*
  * Collects the session over the group. comm: a pointer to the MPI_Comm of the same ranks, for the parallel HDF5 driver,
- * or NULL when coll has one rank, whose file is then written without MPI. Every rank of the group gets the same status.
+ * or NULL when coll has one rank, whose file is then written without MPI. clocks: group and open are read; not read for
+ * one rank. Every rank of the group gets the same status.
  * After a failure the session holds what it held and the file that was there before is untouched. On LSC_APART the
  * group must not be used again: the caller writes apart. Only where a rank was lost after it had said that its rows are
  * written may the file of all stand beside those.
  */
-lsc_status lsc_collect_over(lsc_session session, struct lsc_coll *coll, void *comm, const char *path,
-                            const lsc_save_options *options);
+lsc_status lsc_collect_over(lsc_session session, struct lsc_coll *coll, void *comm,
+                            const struct lsc_comparison *clocks, const char *path, const lsc_save_options *options);
 
 /* lsc_write of a file that says that it is that of `rank` in a run of `size` ranks, for lanescope-merge. */
 lsc_status lsc_write_part(lsc_session session, const char *path, int rank, int size, const lsc_save_options *options);

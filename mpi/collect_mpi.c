@@ -26,7 +26,7 @@ static lsc_save_options copy_options(const lsc_save_options *options) {
 static lsc_status find_group(lsc_session session, MPI_Comm comm, const lsc_save_options *options,
                              struct lsc_group *group) {
   if (lsc_attached_group(session, comm, group)) return LSC_OK;
-  lsc_status status = lsc_attach_within(session, comm, lsc_arrival_ns(options), lsc_timeout_ns(options->timeout));
+  lsc_status status = lsc_attach_to_collect(session, comm, lsc_arrival_ns(options), lsc_timeout_ns(options->timeout));
   if (status != LSC_OK) return status;
   if (lsc_attached_group(session, comm, group)) return LSC_OK;
   return lsc_fail(LSC_INACTIVE, "the session was detached while it was collected");
@@ -85,7 +85,7 @@ lsc_status lsc_collect(lsc_session session, MPI_Comm comm, const char *path, con
   if (status != LSC_OK) return status;
 
   status = find_group(session, comm, &own, &group);
-  if (status == LSC_OK) status = lsc_collect_over(session, &group.coll, &group.comm, path, options);
+  if (status == LSC_OK) status = lsc_collect_over(session, &group.coll, &group.comm, &group.clocks, path, options);
   if (status == LSC_OK) lsc_at_exit_done(session, path);
   if (status != LSC_APART && status != LSC_TIMEOUT) return status;
   lsc_abandon(session);

@@ -23,7 +23,8 @@
 
 /* The agreements, in order: X(AGREEMENT, name for messages). */
 #define LSC_AGREEMENTS(X)                                                  \
-  X(ARRIVE, "arrive")   /* arguments, target, snapshot */                  \
+  X(ARRIVE, "arrive")   /* arguments, target */                            \
+  X(CUT, "snapshot")    /* clocks compared, snapshot taken */              \
   X(CREATE, "create")   /* tables merged, file made, seen by every rank */ \
   X(OPEN, "open")       /* the shared file */                              \
   X(LEAVE, "leave")     /* it again, after a failure: open on all? */      \
@@ -39,8 +40,8 @@ enum lsc_agreement {
 
 /* Tags of the collective operations, in order. */
 enum lsc_collect_tag {
-  LSC_TAG_ORIGIN = 1,
-  LSC_TAG_CLOCK,
+  LSC_TAG_CLOCK = 1,
+  LSC_TAG_ORIGIN,
   LSC_TAG_FLAGS,
   LSC_TAG_NAMES,
   LSC_TAG_OFFSETS,
@@ -53,6 +54,7 @@ struct lsc_collection {
   struct lsc_coll *coll;
   void *comm; /* a pointer to an MPI_Comm, or NULL */
   lsc_session session;
+  struct lsc_comparison clocks; /* group and open: from the caller; now: of this collect */
   const char *path;
   int part, part_of; /* lsc_write_part; part_of 0: the file is of the whole run */
   lsc_save_options options;

@@ -3,7 +3,6 @@
 
 #include "collection.h"
 #include "message.h"
-#include "offset.h"
 
 /* The origin of the run's times, rank 0's. */
 static void share_origin(struct lsc_collection *c) {
@@ -18,14 +17,6 @@ static void share_origin(struct lsc_collection *c) {
     lsc_read(&reader, &c->fill.origin_ns, sizeof origin);
   }
   lsc_buffer_free(&bytes);
-}
-
-static void measure_clock(struct lsc_collection *c) {
-  struct lsc_offset_clock clock;
-  lsc_collection_enter(c, LSC_STEP_CLOCK);
-  lsc_offset_own_clock(&clock);
-  lsc_collection_came(c, lsc_offset_measure(c->coll, LSC_TAG_CLOCK, &clock, &c->fill.shift_ns, &c->fill.clock_error_ns,
-                                            lsc_collection_deadline(c)));
 }
 
 static int has_tasks(const struct lsc_snapshot *snapshot) {
@@ -85,7 +76,7 @@ static void take_names(struct lsc_collection *c) {
 
 void lsc_collection_merge(struct lsc_collection *c) {
   static void (*const parts[])(struct lsc_collection *) = {
-      share_origin,  measure_clock, unite_flags, unite_names, share_offsets, lsc_collection_fill_tables,
+      share_origin, unite_flags, unite_names, share_offsets, lsc_collection_fill_tables,
       lsc_collection_count_tables};
   for (size_t i = 0; i < sizeof parts / sizeof *parts && !c->broken; i++) parts[i](c);
   if (!c->status) take_names(c);

@@ -16,9 +16,9 @@
   X(ARGUMENTS, EACH, "check the arguments")           \
   X(TARGET, ZERO, "find the folder")                  \
   X(TEMPORARY, ZERO, "make the temporary file")       \
+  X(CLOCK, EACH, "compare the clocks")                \
   X(SNAPSHOT, EACH, "take the snapshot")              \
   X(ORIGIN, EACH, "share the origin of times")        \
-  X(CLOCK, EACH, "compare the clocks")                \
   X(FLAGS, EACH, "unite the columns")                 \
   X(NAMES, EACH, "unite the names")                   \
   X(PLACES, EACH, "place the rows")                   \

@@ -108,7 +108,8 @@ static struct message **find(struct fiber *fiber, int from, int tag) {
   return at;
 }
 
-static int64_t latency_of(struct world *world) {
+static int64_t latency_of(struct world *world, int from, int to) {
+  if (world->options.delay) return world->options.delay(from, to, draw(world));
   if (!world->options.seed || !world->options.latency) return world->options.latency;
   return (int64_t)(draw(world) % (uint64_t)(world->options.latency + 1));
 }
@@ -121,7 +122,8 @@ static struct message *post(struct fiber *fiber, struct fiber *to, int tag, cons
   fiber->round++;
   world->stats.messages++;
   world->stats.bytes += size;
-  *message = (struct message){.arrives = fiber->lot.mute ? NEVER : world->now + latency_of(world),
+  int64_t latency = latency_of(world, fiber->coll.rank, to->coll.rank);
+  *message = (struct message){.arrives = fiber->lot.mute ? NEVER : world->now + latency,
                               .round = fiber->round, .size = size, .from = fiber->coll.rank, .tag = tag};
   if (size) memcpy(message->data, data, size);
   while (*at) at = &(*at)->next;

@@ -33,6 +33,8 @@ struct sim_options {
   const struct sim_rank *rank; /* [size], or NULL: all zeros */
   unsigned seed;               /* 0: ranks go on in the order in which they became ready; else in an order made of it */
   int64_t latency;             /* of every message; with a seed from 0 to this */
+  /* NULL, or the latency of a message, of a number that is drawn for it. */
+  int64_t (*delay)(int from, int to, uint64_t drawn);
   int synchronous;             /* a send comes back when its message was received, or at its deadline */
   size_t stack;                /* bytes a rank; 0: 64 KiB */
   struct sim_stats *stats;     /* or NULL */

@@ -39,7 +39,8 @@ static void record(void) {
 
 static void setup(void) {
   record();
-  ck_assert_int_eq(lsc_snapshot_take(session, &snapshot), LSC_OK);
+  const struct lsc_comparison clocks = {.group = 1, .now = {1, 0, lsc_now_ns(), 1000000, 5}};
+  ck_assert_int_eq(lsc_snapshot_take_compared(session, &clocks, &snapshot), LSC_OK);
   ck_assert_int_eq(lsc_snapshot_events(&snapshot), LSC_OK);
   memset(&names, 0, sizeof names);
   for (int i = 0; i < 40; i++) ck_assert_int_eq(lsc_names_add(&names, "other", 5), LSC_OK);
@@ -51,8 +52,6 @@ static void setup(void) {
                            .hostname = "node",
                            .pid = 77,
                            .origin_ns = snapshot.open_ns,
-                           .shift_ns = 1000000,
-                           .clock_error_ns = 5,
                            .event_offset = 100,
                            .region_ids = united,
                            .names = &names,
@@ -75,10 +74,8 @@ static void check_text(int id, int column, size_t row, const char *expected) {
   ck_assert_mem_eq(view.text + view.offsets[row], expected, strlen(expected));
 }
 
-static int64_t start_of(uint32_t id) {
-  return lsc_clock_map_ns(&snapshot.map, snapshot.row[id]->start) + fill.shift_ns;
-}
-static int64_t end_of(uint32_t id) { return lsc_clock_map_ns(&snapshot.map, snapshot.row[id]->end) + fill.shift_ns; }
+static int64_t start_of(uint32_t id) { return lsc_clock_map_ns(&snapshot.map, snapshot.row[id]->start); }
+static int64_t end_of(uint32_t id) { return lsc_clock_map_ns(&snapshot.map, snapshot.row[id]->end); }
 
 START_TEST(the_rank_accounts_for_every_call) {
   setup();
@@ -104,7 +101,7 @@ START_TEST(threads_and_lanes_carry_their_names) {
   ck_assert_int_eq(*(const int8_t *)data(LSC_TABLE_THREAD, LSC_THREAD_DAEMON), 1);
   ck_assert_int_eq(*(const int64_t *)data(LSC_TABLE_THREAD, LSC_THREAD_END), -1);
   ck_assert_int_eq(*(const int64_t *)data(LSC_TABLE_THREAD, LSC_THREAD_START),
-                   snapshot.thread[0].start_ns + fill.shift_ns - fill.origin_ns);
+                   snapshot.thread[0].start_ns - fill.origin_ns);
   ck_assert_uint_eq(table[LSC_TABLE_LANE].rows, 2);
   const int64_t *lanes = data(LSC_TABLE_LANE, LSC_LANE_LANES);
   const uint64_t *calls = data(LSC_TABLE_LANE, LSC_LANE_CALLS), *open = data(LSC_TABLE_LANE, LSC_LANE_OPEN_CALLS);
@@ -224,7 +221,7 @@ END_TEST
 
 START_TEST(a_known_time_is_never_minus_one) {
   setup();
-  snapshot.thread[0].end_ns = fill.origin_ns - fill.shift_ns - 1;
+  snapshot.thread[0].end_ns = fill.origin_ns - 1;
   for (int i = 0; i < LSC_TABLE_COUNT; i++) lsc_table_free(&table[i]);
   ck_assert_int_eq(lsc_fill_tables(&fill, table), LSC_OK);
   ck_assert_int_eq(*(const int64_t *)data(LSC_TABLE_THREAD, LSC_THREAD_END), -2);
