@@ -5,6 +5,7 @@
 
 #include "cells.h"
 #include "message.h"
+#include "offset.h"
 #include "run.h"
 
 #define UNKNOWN_ERROR (-1)
@@ -28,8 +29,8 @@ static void choose_origin(struct lsc_run *run) {
   run->reference = reference_of(&run->input[run->origin]);
 }
 
-/* A collect of all that measured how far a rank's clock is from the reference's: 1 and by how much. */
-static int was_measured(const struct lsc_run *run, int rank, int64_t *offset, int64_t *error) {
+/* A collect of all that measured how far a rank's clock is from the reference's: 1, by how much, and when. */
+static int was_measured(const struct lsc_run *run, int rank, int64_t *offset, int64_t *error, int64_t *when) {
   int found = -1;
   for (int i = 0; i < run->inputs; i++) {
     const struct lsc_input *input = &run->input[i];
@@ -41,6 +42,7 @@ static int was_measured(const struct lsc_run *run, int rank, int64_t *offset, in
   if (found < 0) return 0;
   *offset = rank_cell(&run->input[found], LSC_RANK_OFFSET, rank - run->input[found].first);
   *error = rank_cell(&run->input[found], LSC_RANK_ERROR, rank - run->input[found].first);
+  *when = run->input[found].finalize_ns;
   return 1;
 }
 
@@ -55,10 +57,10 @@ static int same_clock(const struct lsc_input *a, const struct lsc_input *b) {
 /* From the clock of an input to that of the run. */
 static int64_t input_shift(struct lsc_run *run, const struct lsc_input *input, int *guessed) {
   const struct lsc_input *origin = &run->input[run->origin];
-  int64_t offset, error;
+  int64_t offset, error, when;
   *guessed = 0;
   if (reference_of(input) == run->reference) return 0;
-  if (was_measured(run, reference_of(input), &offset, &error)) return offset;
+  if (was_measured(run, reference_of(input), &offset, &error, &when)) return offset;
   if (same_clock(input, origin)) return 0;
   *guessed = run->guessed = 1;
   return input->start_unix_ns - input->start_ns - (origin->start_unix_ns - origin->start_ns);
@@ -89,14 +91,22 @@ static lsc_status list_parts(struct lsc_run *run, int *guesses) {
   return LSC_OK;
 }
 
-/* One offset for all that a rank recorded, or calls of different collects might not nest. */
+/* What the rank wrote behind the comparison may have drifted, unless its clock is the reference's. */
+static int64_t grown(int64_t error, int64_t since, int64_t until) {
+  return error > 0 && until > since ? error + lsc_clock_drift(until - since) : error;
+}
+
+/* One offset for all that a rank recorded: between its files times differ by that of each, and by nothing else. */
 static void settle_rank(struct lsc_run *run, int rank, const int *guesses) {
   size_t count;
   struct lsc_part *part = run->part + (lsc_run_parts(run, rank, &count) - run->part);
   if (!count) return;
   const struct lsc_part *last = &part[count - 1];
   const struct lsc_input *input = &run->input[last->input];
-  if (!was_measured(run, rank, &run->offset_ns[rank], &run->error_ns[rank])) {
+  int64_t when = INT64_MAX;
+  if (was_measured(run, rank, &run->offset_ns[rank], &run->error_ns[rank], &when)) {
+    run->error_ns[rank] = grown(run->error_ns[rank], when, last->until_ns);
+  } else {
     run->offset_ns[rank] = rank_cell(input, LSC_RANK_OFFSET, last->row) + last->shift_ns;
     run->error_ns[rank] = guesses[last->input] ? UNKNOWN_ERROR : rank_cell(input, LSC_RANK_ERROR, last->row);
   }

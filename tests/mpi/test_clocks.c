@@ -195,6 +195,7 @@ static void check(const char *folder) {
   int64_t around[MOST_RANKS] = {0};
   read_books(folder);
   check_file(folder, "first.h5", 0, 1, 1, around);
+  check_file(folder, "two.h5", 0, 2, 1, around);
   check_file(folder, "last.h5", 2, 3, 0, around);
   check_file(folder, "merged.h5", 0, STAGES, 0, around);
 }
