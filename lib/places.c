@@ -79,9 +79,12 @@ static lsc_status arrange(struct lsc_places *places, const struct lsc_buffer *li
   return LSC_OK;
 }
 
-/* Where there are several. A rank that fails alone says so at the end, and is in everything until then. */
-static lsc_status find_several(struct lsc_coll *coll, int tag, const char *place, struct lsc_places *places,
-                               int64_t deadline) {
+/*
+ * Where there are several. mine: how this rank fared before. A rank that fails alone says so at the end, and is in
+ * everything until then.
+ */
+static lsc_status find_several(struct lsc_coll *coll, int tag, lsc_status mine, const char *place,
+                               struct lsc_places *places, int64_t deadline) {
   struct lsc_buffer list = {0};
   uint32_t number;
   uint64_t failed;
@@ -90,6 +93,7 @@ static lsc_status find_several(struct lsc_coll *coll, int tag, const char *place
     lsc_status listed = list_numbers(coll, tag, number, &list, deadline);
     if (!status || !came_through(listed)) status = listed;
   }
+  if (!status) status = mine;
   if (!status) status = arrange(places, &list, coll->rank, coll->size);
   lsc_buffer_free(&list);
   if (!came_through(status)) return status;
@@ -110,8 +114,7 @@ lsc_status lsc_places_find(struct lsc_coll *coll, int tag, const char *place, in
   lsc_status asked = lsc_coll_or(coll, tag, 1, &other, deadline);
   if (!came_through(asked)) return asked;
   if (!asked && other) {
-    lsc_status found = find_several(coll, tag, place, places, deadline);
-    if (!status) status = found;
+    status = find_several(coll, tag, status, place, places, deadline);
   } else if (!status) {
     status = asked;
     places->count = 1;
