@@ -27,41 +27,6 @@ void lsc_account_free(struct lsc_account *account) {
   free(account->lane);
 }
 
-void lsc_account_restart(struct lsc_account *account) {
-  memset(account->region, 0, account->regions * sizeof *account->region);
-  memset(account->lane, 0, account->lanes * sizeof *account->lane);
-  account->next = 0;
-  account->open = 0;
-  account->disordered = 0;
-}
-
-/* A block of calls. Of those that have not ended, `end` is something else than a time. */
-struct block {
-  struct lsc_snapshot *snapshot;
-  uint32_t first, count;
-  const struct lsc_row *const *row; /* [count], behind those of the calls before */
-  int64_t start[LSC_ACCOUNT_BLOCK], end[LSC_ACCOUNT_BLOCK];
-  unsigned char open[LSC_ACCOUNT_BLOCK];
-};
-
-static void find_open(struct lsc_account *account, struct block *block) {
-  const struct lsc_snapshot *s = block->snapshot;
-  memset(block->open, 0, block->count);
-  for (; account->open < s->open && s->open_call[account->open] - block->first < block->count; account->open++)
-    block->open[s->open_call[account->open] - block->first] = 1;
-}
-
-/* The depths are looked at only where two calls began in one nanosecond. */
-static void look_for_disorder(struct lsc_account *account, const struct block *block) {
-  int64_t start = block->first ? account->start : INT64_MIN;
-  for (uint32_t i = 0; i < block->count; i++) {
-    if (block->start[i] == start && lsc_row_depth(block->row[i]) < lsc_row_depth(block->row[(ptrdiff_t)i - 1]))
-      account->disordered = 1;
-    start = block->start[i];
-  }
-  account->start = start;
-}
-
 static inline int same_lane(const struct lsc_row *a, const struct lsc_row *b) {
   return a->task == b->task && a->thread == b->thread;
 }
@@ -91,19 +56,6 @@ static inline void count_completed(struct lsc_tally *tally, int64_t start, int64
   tally->covered_to = end;
 }
 
-/* Calls from `i` on, as long as they are of one lane and thread; where they end. */
-static uint32_t add_to_lane(struct lsc_account *account, const struct block *block, uint32_t i) {
-  size_t lane = lane_of(account, block->row[i]);
-  struct lsc_tally tally = account->lane[lane];
-  do {
-    tally.info.apis |= 1u << lsc_row_api(block->row[i]);
-    if (block->open[i]) count_open(&tally, block->start[i]);
-    else count_completed(&tally, block->start[i], block->end[i]);
-  } while (++i < block->count && same_lane(block->row[i], block->row[i - 1]));
-  account->lane[lane] = tally;
-  return i;
-}
-
 static inline void add_call(struct lsc_call_sums *sums, uint32_t call, int64_t start, int64_t end) {
   int64_t duration = end - start;
   if (sums->calls++ == 0) {
@@ -115,48 +67,50 @@ static inline void add_call(struct lsc_call_sums *sums, uint32_t call, int64_t s
   if (duration < sums->minimum) sums->minimum = duration;
   if (duration > sums->maximum) sums->maximum = duration;
   if (end > sums->end_maximum) sums->end_maximum = end;
+  sums->last = duration;
   sums->last_call = call;
   sums->total += duration;
   sums->squares += (unsigned __int128)(uint64_t)duration * (uint64_t)duration;
 }
 
 /* `exclusive` is, until lsc_account_regions, the time of the calls whose parents the region's are. */
-static void add_to_regions(struct lsc_account *account, const struct block *block) {
-  const struct lsc_snapshot *s = block->snapshot;
-  uint32_t regions = account->regions;
-  for (uint32_t i = 0; i < block->count; i++) {
-    if (block->open[i]) continue;
-    uint32_t region = lsc_row_region(block->row[i]), parent = s->parent[block->first + i];
-    if (region >= regions) regions = region + 1;
-    add_call(&account->region[region], block->first + i, block->start[i], block->end[i]);
-    if (parent != LSC_NO_CALL && lsc_call_is_completed(s, parent))
-      account->region[lsc_row_region(s->row[parent])].exclusive += block->end[i] - block->start[i];
-  }
-  account->regions = regions;
+static inline void add_to_region(struct lsc_account *account, const struct lsc_block_call *call, uint32_t id,
+                                 int64_t start, int64_t end) {
+  uint32_t region = call->region & LSC_ROW_REGION_MASK;
+  if (region >= account->regions) account->regions = region + 1;
+  add_call(&account->region[region], id, start, end);
+  uint32_t above = lsc_parent_region(call->parent);
+  if (above != LSC_NO_REGION) account->region[above].exclusive += end - start;
 }
 
-void lsc_account_calls(struct lsc_account *account, struct lsc_snapshot *s, uint32_t calls) {
-  struct block block;
-  block.snapshot = s;
-  for (block.first = account->next; block.first < calls; block.first += block.count) {
-    block.count = calls - block.first < LSC_ACCOUNT_BLOCK ? calls - block.first : LSC_ACCOUNT_BLOCK;
-    block.row = s->row + block.first;
-    lsc_row_times(&s->map, block.row, block.count, 0, block.start);
-    lsc_row_times(&s->map, block.row, block.count, 1, block.end);
-    find_open(account, &block);
-    look_for_disorder(account, &block);
-    for (uint32_t i = 0; i < block.count;) i = add_to_lane(account, &block, i);
-    add_to_regions(account, &block);
-  }
-  account->next = calls;
+/* Calls from the i-th on, as long as they are of one lane and thread; where they end. */
+static uint32_t add_to_lane(struct lsc_account *account, struct lsc_clock_map *map, const struct lsc_block *block,
+                            uint32_t i) {
+  const struct lsc_row *row = block->call[i].row;
+  size_t lane = lane_of(account, row);
+  struct lsc_tally tally = account->lane[lane];
+  do {
+    const struct lsc_block_call *call = &block->call[i];
+    int64_t start = lsc_clock_map_ns(map, call->start);
+    tally.info.apis |= 1u << (call->region >> LSC_ROW_REGION_BITS);
+    if (call->end == LSC_STILL_OPEN) {
+      count_open(&tally, start);
+    } else {
+      int64_t end = lsc_clock_map_ns(map, call->end);
+      count_completed(&tally, start, end);
+      add_to_region(account, call, block->first + i, start, end);
+    }
+  } while (++i < block->count && same_lane(block->call[i].row, row));
+  account->lane[lane] = tally;
+  return i;
 }
 
-static struct lsc_call_sums sums_of(const struct lsc_account *account, struct lsc_snapshot *s, uint32_t region) {
+void lsc_account_block(struct lsc_account *account, struct lsc_clock_map *map, const struct lsc_block *block) {
+  for (uint32_t i = 0; i < block->count;) i = add_to_lane(account, map, block, i);
+}
+
+static struct lsc_call_sums sums_of(const struct lsc_account *account, uint32_t region) {
   struct lsc_call_sums sums = account->region[region];
-  int64_t start, end;
-  lsc_row_times(&s->map, &s->row[sums.last_call], 1, 0, &start);
-  lsc_row_times(&s->map, &s->row[sums.last_call], 1, 1, &end);
-  sums.last = end - start;
   sums.exclusive = sums.total - sums.exclusive;
   return sums;
 }
@@ -169,7 +123,7 @@ lsc_status lsc_account_regions(const struct lsc_account *account, struct lsc_sna
   if (!s->region) return lsc_fail(LSC_NO_MEMORY, "no memory for %zu regions", s->regions);
   for (uint32_t r = 0; r < account->regions; r++) {
     uint64_t calls = account->region[r].calls;
-    if (calls) s->region[n++] = (struct lsc_region_span){r, offset, calls, sums_of(account, s, r)};
+    if (calls) s->region[n++] = (struct lsc_region_span){r, offset, calls, sums_of(account, r)};
     offset += calls;
   }
   return LSC_OK;

@@ -5,6 +5,7 @@
 #define LSC_ACCOUNT_H
 
 #include "snapshot.h"
+#include "walk.h"
 
 struct lsc_tally {
   struct lsc_lane_info info;
@@ -17,24 +18,13 @@ struct lsc_account {
   size_t lanes;
   struct lsc_tally *lane; /* [lanes] the unknown lane, then the threads', then the tasks' */
   size_t threads;
-  uint32_t next;  /* calls below are accounted for */
-  size_t open;    /* open calls among them */
-  int64_t start;  /* of the last of them */
-  int disordered; /* 1: of two calls of one nanosecond the deeper one came first */
 };
 
 /* For calls of any region that the process has. LSC_OK, LSC_NO_MEMORY; to be freed also on failure. */
 lsc_status lsc_account_init(struct lsc_account *account, size_t threads, size_t tasks);
 void lsc_account_free(struct lsc_account *account);
-/* All zeros again. */
-void lsc_account_restart(struct lsc_account *account);
-
-/*
- * Takes in the calls below `calls`, of which s has row, parent and whether they are open. Fastest with blocks of so
- * many that have just been looked at: their rows lie in the first-level cache.
- */
-#define LSC_ACCOUNT_BLOCK 256
-void lsc_account_calls(struct lsc_account *account, struct lsc_snapshot *s, uint32_t calls);
+/* Takes in the calls of the next block. */
+void lsc_account_block(struct lsc_account *account, struct lsc_clock_map *map, const struct lsc_block *block);
 
 /* s->region and s->lane. LSC_OK, LSC_NO_MEMORY. */
 lsc_status lsc_account_regions(const struct lsc_account *account, struct lsc_snapshot *s);

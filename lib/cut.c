@@ -34,15 +34,27 @@ static uint64_t end_of(const struct lsc_row *row, uint64_t until) {
   return end <= until ? end : 0;
 }
 
+static inline lsc_status look_at(struct lsc_stream *stream, struct lsc_row *row, uint64_t *latest) {
+  if (row->region == LSC_ROW_NOTE) return LSC_OK;
+  uint64_t end = end_of(row, UINT64_MAX);
+  if (end > *latest) *latest = end;
+  return __builtin_expect(end != 0, 1) ? LSC_OK : note_open(stream, row);
+}
+
 static lsc_status look_first(struct lsc_stream *stream, uint64_t *latest) {
   struct lsc_stream reader = *stream;
   lsc_status status = LSC_OK;
+  uint64_t seen = *latest;
   for (struct lsc_row *row; status == LSC_OK && (row = lsc_stream_next(&reader));) {
-    if (row->region == LSC_ROW_NOTE) continue;
-    uint64_t end = end_of(row, UINT64_MAX);
-    if (end > *latest) *latest = end;
-    if (!end) status = note_open(stream, row);
+    struct lsc_row *end, *next = lsc_stream_rest(&reader, &end);
+    lsc_stream_skip(&reader, (uint32_t)(end - next));
+    status = look_at(stream, row, &seen);
+    for (; next < end && status == LSC_OK; next++) {
+      __builtin_prefetch(next + 64);
+      status = look_at(stream, next, &seen);
+    }
   }
+  *latest = seen;
   stream->bound_chunk = reader.chunk;
   stream->bound_row = reader.row;
   return status;

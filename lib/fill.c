@@ -183,8 +183,8 @@ static lsc_status fill_open_calls(const struct lsc_fill *fill, struct lsc_table 
   struct writer w = {table, LSC_OK};
   uint32_t united = UINT32_MAX, last = UINT32_MAX;
   for (size_t i = 0; i < s->open; i++) {
-    uint32_t call = s->open_call[i];
-    const struct lsc_row *row = s->row[call];
+    const struct lsc_open_call *call = &s->open_call[i];
+    const struct lsc_row *row = call->row;
     struct lsc_region_view region = lsc_region_get(lsc_row_region(row));
     if (last != lsc_row_region(row)) united = united_id(fill, lsc_row_region(row), &region);
     last = lsc_row_region(row);
@@ -192,9 +192,9 @@ static lsc_status fill_open_calls(const struct lsc_fill *fill, struct lsc_table 
     put_int(&w, LSC_OPEN_REGION_IDS, united);
     put_int(&w, LSC_OPEN_THREADS, lsc_row_thread(row));
     put_int(&w, LSC_OPEN_TASKS, lsc_row_task(row));
-    put_int(&w, LSC_OPEN_AWAIT, s->open_await[i]);
-    put_int(&w, LSC_OPEN_CALL_IDS, call);
-    put_int(&w, LSC_OPEN_PARENT_IDS, s->parent[call] == LSC_NO_CALL ? -1 : (int64_t)s->parent[call]);
+    put_int(&w, LSC_OPEN_AWAIT, call->await_ns);
+    put_int(&w, LSC_OPEN_CALL_IDS, call->call);
+    put_int(&w, LSC_OPEN_PARENT_IDS, call->parent == LSC_NO_CALL ? -1 : (int64_t)call->parent);
     put_int(&w, LSC_OPEN_APIS, lsc_row_api(row));
     put_text(&w, LSC_OPEN_REGION_NAMES, region.name);
     put_int(&w, LSC_OPEN_DEPTH, lsc_row_depth(row));

@@ -44,10 +44,45 @@ const char *lsc_fill_api_names(unsigned apis, char *text, size_t size);
 int lsc_fill_has_event_column(const struct lsc_fill *fill, int column);
 int lsc_fill_has_open_column(const struct lsc_fill *fill, int column);
 
+/* 1 if the column has one value in all rows of this rank. */
+int lsc_fill_is_constant(const struct lsc_fill *fill, int column, int64_t *value);
+/* The line of the clock's map that the last times lay on: a copy, which stays in registers. */
+struct lsc_fill_line {
+  uint64_t from, width, rise;
+  int64_t ns;
+};
+static inline struct lsc_fill_line lsc_fill_line_of(const struct lsc_fill *fill) {
+  const struct lsc_clock_map *map = &fill->snapshot->map;
+  return (struct lsc_fill_line){map->from, map->width, map->rise, map->ns};
+}
+static inline void lsc_fill_times(const struct lsc_fill *fill, struct lsc_fill_line *line, uint64_t start_ticks,
+                                  uint64_t end_ticks, int64_t *start, int64_t *end) {
+  uint64_t first = start_ticks - line->from, last = end_ticks - line->from;
+  if (__builtin_expect(first < line->width && last < line->width, 1)) {
+    *start = line->ns + lsc_clock_rise(first, line->rise);
+    *end = line->ns + lsc_clock_rise(last, line->rise);
+    return;
+  }
+  *start = lsc_clock_map_ns(&fill->snapshot->map, start_ticks);
+  *end = lsc_clock_map_ns(&fill->snapshot->map, end_ticks);
+  *line = lsc_fill_line_of(fill);
+}
+
+/* A completed call of a block, and its id, at row `at` of the columns that are different in every row. Columns as in
+ * lsc_fill_events. */
+static inline void lsc_fill_row(const struct lsc_fill *fill, struct lsc_fill_line *line,
+                                const struct lsc_block_call *call, uint32_t id, void *const *column, size_t at) {
+  int64_t parent = (int64_t)lsc_parent_call(call->parent);
+  lsc_fill_times(fill, line, call->start, call->end, (int64_t *)column[LSC_EVENT_START] + at,
+                 (int64_t *)column[LSC_EVENT_END] + at);
+  ((int64_t *)column[LSC_EVENT_CALL_IDS])[at] = (int64_t)id;
+  ((int64_t *)column[LSC_EVENT_PARENT_IDS])[at] = parent == LSC_NO_CALL ? -1 : parent;
+}
+/* The same for threads, tasks, await_ns and apis, where not NULL. */
+void lsc_fill_rest(const struct lsc_fill *fill, const struct lsc_block_call *call, void *const *column, size_t at);
+
 /* Rows first .. first + count - 1 of this rank's events, in the order of the file: column[LSC_EVENT_…] receives them in
  * its file type, and is NULL where that column is not wanted. After lsc_snapshot_events. */
 void lsc_fill_events(const struct lsc_fill *fill, size_t first, size_t count, void *const *column);
-/* The same for who knows which calls stand in these rows, and needs no lsc_snapshot_events. */
-void lsc_fill_calls(const struct lsc_fill *fill, size_t first, const uint32_t *call, size_t count, void *const *column);
 
 #endif

@@ -49,6 +49,18 @@ int lsc_fill_has_event_column(const struct lsc_fill *fill, int column) {
   return 1;
 }
 
+int lsc_fill_is_constant(const struct lsc_fill *fill, int column, int64_t *value) {
+  const struct lsc_snapshot *s = fill->snapshot;
+  int64_t lane = s->lanes ? s->lane[s->lanes - 1].lane : -1; /* tasks come last */
+  switch (column) {
+    case LSC_EVENT_RANKS: *value = fill->rank; return 1;
+    case LSC_EVENT_THREADS: *value = lane == -1 ? -1 : -2 - lane; return s->lanes <= 1 && lane < 0;
+    case LSC_EVENT_TASKS: *value = -1; return lane < 0;
+    case LSC_EVENT_AWAIT: *value = 0; return lane < 0;
+    default: return 0;
+  }
+}
+
 int lsc_fill_has_open_column(const struct lsc_fill *fill, int column) {
   if (column == LSC_OPEN_THREADS) return fill->threads;
   if (column == LSC_OPEN_TASKS || column == LSC_OPEN_AWAIT) return fill->tasks;
@@ -97,13 +109,12 @@ static void fill_column(const struct block *block, int column, void *out) {
   }
 }
 
-void lsc_fill_calls(const struct lsc_fill *fill, size_t first, const uint32_t *call, size_t count,
-                    void *const *column) {
+void lsc_fill_events(const struct lsc_fill *fill, size_t first, size_t count, void *const *column) {
   struct block block;
   block.fill = fill;
   for (size_t at = 0; at < count; at += BLOCK_ROWS) {
     block.first = first + at;
-    block.call = call + at;
+    block.call = fill->snapshot->event + first + at;
     block.count = count - at < BLOCK_ROWS ? count - at : BLOCK_ROWS;
     find_rows(&block);
     for (int k = 0; k < LSC_EVENT_COLUMNS; k++) {
@@ -112,6 +123,10 @@ void lsc_fill_calls(const struct lsc_fill *fill, size_t first, const uint32_t *c
   }
 }
 
-void lsc_fill_events(const struct lsc_fill *fill, size_t first, size_t count, void *const *column) {
-  lsc_fill_calls(fill, first, fill->snapshot->event + first, count, column);
+void lsc_fill_rest(const struct lsc_fill *fill, const struct lsc_block_call *call, void *const *column, size_t at) {
+  const struct lsc_row *row = call->row;
+  if (column[LSC_EVENT_THREADS]) ((int64_t *)column[LSC_EVENT_THREADS])[at] = lsc_row_thread(row);
+  if (column[LSC_EVENT_TASKS]) ((int64_t *)column[LSC_EVENT_TASKS])[at] = lsc_row_task(row);
+  if (column[LSC_EVENT_AWAIT]) ((int64_t *)column[LSC_EVENT_AWAIT])[at] = lsc_call_await_ns(fill->snapshot, row);
+  if (column[LSC_EVENT_APIS]) ((uint8_t *)column[LSC_EVENT_APIS])[at] = (uint8_t)lsc_row_api(row);
 }

@@ -8,6 +8,7 @@
 #include "order.h"
 #include "session.h"
 #include "streams.h"
+#include "walk.h"
 
 static void free_parts(struct lsc_snapshot *s) {
   lsc_clock_map_free(&s->map);
@@ -16,12 +17,13 @@ static void free_parts(struct lsc_snapshot *s) {
   free(s->event);
   free(s->region);
   free(s->open_call);
-  free(s->open_await);
   free(s->task);
   for (size_t i = 0; s->thread && i < s->threads; i++) free((char *)s->thread[i].name);
   free(s->thread);
   free(s->lane);
   lsc_correction_free(&s->correction);
+  if (s->walk) lsc_walk_free(s->walk);
+  free(s->walk);
   struct lsc_session_state *state = s->streams->state;
   lsc_streams_free(s->streams);
   free(s->streams);

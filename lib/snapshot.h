@@ -62,22 +62,59 @@ struct lsc_region_span {
   struct lsc_call_sums sums;
 };
 
+/* A call that has not ended. */
+struct lsc_open_call {
+  uint32_t call, parent; /* ids; LSC_NO_CALL at the top */
+  const struct lsc_row *row;
+  int64_t await_ns; /* for how long the task of the call has been suspended in it */
+};
+
+#define LSC_BLOCK_CALLS 256 /* their rows, and what is found out of them, lie in the first-level cache */
+
+/*
+ * Who enclosed a call: its id, LSC_NO_CALL: nobody; and above it its region, LSC_NO_REGION: nobody, or the parent is
+ * open. In one word: it is read soon after it is written, and a processor does not pass on two stores to one load.
+ */
+typedef uint64_t lsc_parent;
+static inline lsc_parent lsc_parent_make(uint32_t call, uint32_t region) { return (uint64_t)region << 32 | call; }
+static inline uint32_t lsc_parent_call(lsc_parent parent) { return (uint32_t)parent; }
+static inline uint32_t lsc_parent_region(lsc_parent parent) { return (uint32_t)(parent >> 32); }
+
+#define LSC_STILL_OPEN UINT64_MAX /* instead of an end: the call counts as open */
+
+struct lsc_block_call {
+  const struct lsc_row *row;
+  uint64_t start, end; /* raw */
+  lsc_parent parent;
+  uint32_t region;           /* as in the row, with the API above it */
+  struct lsc_levels *levels; /* its stack: for the walk */
+};
+
+/*
+ * Consecutive calls: LSC_BLOCK_CALLS of them, fewer at the end, and more only where so many began in one nanosecond.
+ */
+struct lsc_block {
+  uint32_t first, count; /* ids: first .. first + count - 1 */
+  uint32_t open;         /* how many of them count as open */
+  struct lsc_block_call *call;
+};
+
 struct lsc_snapshot {
   lsc_session session;
   struct lsc_clock_map map; /* converts every row's start and end */
 
-  size_t calls;               /* completed and open */
+  size_t calls; /* completed and open */
+  /* NULL until lsc_snapshot_events. */
   const struct lsc_row **row; /* [calls] by call id: (start, depth) */
   uint32_t *parent;           /* [calls] call id of the enclosing call, LSC_NO_CALL at the top */
+  uint32_t *event;            /* [completed] call ids, by (region, call id) */
 
   size_t completed;
-  uint32_t *event; /* [completed] call ids, by (region, call id); NULL until lsc_snapshot_events */
   size_t regions;
   struct lsc_region_span *region;
 
   size_t open;
-  uint32_t *open_call;  /* [open] call ids, ascending */
-  int64_t *open_await;  /* [open] ns for which the task of the call has been suspended in it */
+  struct lsc_open_call *open_call; /* [open] by call id */
 
   size_t threads;
   struct lsc_thread_info *thread; /* [threads] by index, dense from 0 */
@@ -101,6 +138,7 @@ struct lsc_snapshot {
   struct lsc_correction correction; /* the session's, once this snapshot is committed */
 
   struct lsc_streams *streams; /* where each lane's next snapshot begins once this one is committed */
+  struct lsc_walk *walk;       /* for lsc_snapshot_rewind and lsc_snapshot_next */
 };
 
 /*
@@ -121,7 +159,18 @@ void lsc_snapshot_commit(struct lsc_snapshot *snapshot);
 /* As if it had not been taken; frees the snapshot. */
 void lsc_snapshot_drop(struct lsc_snapshot *snapshot);
 
-/* Makes snapshot->event, unless it is there. LSC_OK, LSC_NO_MEMORY. */
+/*
+ * The calls in the order of their ids, block by block, as often as somebody wants to see them: back to the
+ * first one, and the next block, which is the snapshot's and good until the next call of these or of
+ * lsc_snapshot_events; without calls behind the last one. By one thread at a time.
+ */
+void lsc_snapshot_rewind(struct lsc_snapshot *snapshot);
+const struct lsc_block *lsc_snapshot_next(struct lsc_snapshot *snapshot);
+
+/*
+ * Makes snapshot->row, parent and event, unless they are there, for who wants to see calls in another order than that
+ * of their ids: 16 bytes a call. LSC_OK, LSC_NO_MEMORY.
+ */
 lsc_status lsc_snapshot_events(struct lsc_snapshot *snapshot);
 
 /* Starts, or ends, of completed calls in ns. */
@@ -139,17 +188,6 @@ static inline void lsc_row_times(struct lsc_clock_map *map, const struct lsc_row
     from = map->from, width = map->width, rise = map->rise;
     base = map->ns;
   }
-}
-
-/* 1 if the call is completed in this snapshot. */
-static inline int lsc_call_is_completed(const struct lsc_snapshot *s, uint32_t call) {
-  size_t low = 0, high = s->open;
-  while (low < high) {
-    size_t middle = low + (high - low) / 2;
-    if (s->open_call[middle] < call) low = middle + 1;
-    else high = middle;
-  }
-  return low == s->open || s->open_call[low] != call;
 }
 
 /* For how long the task of a completed call was suspended in it, in ns; 0 outside tasks. */

@@ -89,7 +89,12 @@ lsc_status lsc_streams_open(struct lsc_session_state *state, struct lsc_streams 
   streams->count = streams->threads + open_all(&state->unknown, unknown, streams->stream + streams->threads);
   LSC_TEST_POINT("rows counted");
   lsc_status status = lsc_streams_cut(streams);
-  for (size_t i = 0; i < streams->count; i++) lsc_stream_advance(&streams->stream[i]);
+  for (size_t i = 0; i < streams->count; i++) {
+    struct lsc_stream *stream = &streams->stream[i];
+    stream->first_chunk = stream->chunk;
+    stream->first_row = stream->row;
+    stream->rows = stream->left;
+  }
   return status == LSC_OK ? open_tasks(streams) : status;
 }
 
@@ -104,8 +109,14 @@ void lsc_streams_free(struct lsc_streams *streams) {
   memset(streams, 0, sizeof *streams);
 }
 
-size_t lsc_stream_rows(const struct lsc_stream *stream) {
-  return (stream->head != NULL) + (stream->track->carried_count - stream->carried_next) + stream->left;
+size_t lsc_stream_rows(const struct lsc_stream *stream) { return stream->track->carried_count + stream->rows; }
+
+void lsc_stream_rewind(struct lsc_stream *stream) {
+  stream->carried_next = stream->open_next = 0;
+  stream->chunk = stream->first_chunk;
+  stream->row = stream->first_row;
+  stream->left = stream->rows;
+  lsc_stream_advance(stream);
 }
 
 static int holds_open_row(const struct lsc_stream *stream, const struct lsc_chunk *chunk) {
@@ -123,7 +134,7 @@ static int holds_open_row(const struct lsc_stream *stream, const struct lsc_chun
 static void free_reported_chunks(struct lsc_stream *stream) {
   struct lsc_track *track = stream->track;
   struct lsc_chunk *kept = NULL, *chunk = atomic_load_explicit(&track->first, memory_order_acquire);
-  while (chunk != stream->chunk) {
+  while (chunk != stream->bound_chunk) {
     struct lsc_chunk *next = atomic_load_explicit(&chunk->next, memory_order_acquire);
     if (holds_open_row(stream, chunk) || (track->marked && lsc_mark_holds(chunk)))
       kept = chunk;
@@ -141,14 +152,14 @@ static void free_reported_chunks(struct lsc_stream *stream) {
 void lsc_stream_commit(struct lsc_session_state *state, struct lsc_stream *stream) {
   struct lsc_track *track = stream->track;
   pthread_mutex_lock(&state->commit);
-  if (stream->chunk) free_reported_chunks(stream);
+  if (stream->bound_chunk) free_reported_chunks(stream);
   pthread_mutex_unlock(&state->commit);
   free(track->carried);
   track->carried = stream->open;
   track->carried_count = stream->open_count;
   stream->open = NULL;
-  track->cursor_chunk = stream->chunk;
-  track->cursor_row = stream->row;
+  track->cursor_chunk = stream->bound_chunk;
+  track->cursor_row = stream->bound_row;
   track->reported_dropped = stream->dropped;
   track->reported_slow_ticks = stream->slow_ticks;
 }

@@ -8,18 +8,19 @@
 #define LSC_STREAMS_H
 
 #include "session.h"
+#include "snapshot.h"
 #include "track.h"
 
 /* The last call of a depth, while parents are found. */
 struct lsc_level {
-  uint32_t call;
-  uint64_t end; /* raw; 0: open */
+  lsc_parent as_parent; /* of those begun at the depth above it */
+  uint64_t end;         /* raw; LSC_STILL_OPEN; 0: no call yet */
 };
 
-/* The stack of one lane, as the calls go by. */
+/* The stack of one lane, as the calls go by. level[depth + 1], and below them one that is always open: nobody. */
 struct lsc_levels {
   struct lsc_level *level;
-  uint32_t count;
+  uint32_t count; /* depths for which there is room */
 };
 
 struct lsc_stream {
@@ -31,6 +32,10 @@ struct lsc_stream {
   struct lsc_chunk *chunk;
   uint32_t row;
   size_t left; /* rows of chunks still to come */
+  /* Where the rows of chunks begin, and how many there are. */
+  struct lsc_chunk *first_chunk;
+  uint32_t first_row;
+  size_t rows;
   /* The row behind the last of them. */
   struct lsc_chunk *bound_chunk;
   uint32_t bound_row;
@@ -84,7 +89,7 @@ lsc_status lsc_streams_open(struct lsc_session_state *state, struct lsc_streams 
 /* Frees the streams; the tracks are as before. */
 void lsc_streams_free(struct lsc_streams *streams);
 
-/* Rows that the stream will give, or a few more. */
+/* Rows that the stream gives, and notes. */
 size_t lsc_stream_rows(const struct lsc_stream *stream);
 /* Moves to the next row; head is NULL behind the last. */
 static inline void lsc_stream_advance(struct lsc_stream *stream) {
@@ -93,13 +98,27 @@ static inline void lsc_stream_advance(struct lsc_stream *stream) {
   if (stream->head) stream->head_start = atomic_load_explicit(&stream->head->start, memory_order_acquire);
 }
 
-/* The end of the call at the head, or 0 if it counts as open. To be asked once for each. */
-static inline uint64_t lsc_stream_end(struct lsc_stream *stream) {
-  if (stream->open_next < stream->open_count && stream->open[stream->open_next] == stream->head) {
-    stream->open_next++;
-    return 0;
-  }
-  return atomic_load_explicit(&stream->head->end, memory_order_relaxed);
+/* Back to the first row. */
+void lsc_stream_rewind(struct lsc_stream *stream);
+
+/* The rows behind the head that lie in its chunk one after the other, up to *end, which is not one of them. */
+static inline struct lsc_row *lsc_stream_rest(const struct lsc_stream *stream, struct lsc_row **end) {
+  *end = NULL;
+  if (!stream->left || stream->carried_next < stream->track->carried_count) return NULL;
+  struct lsc_row *next = &lsc_chunk_rows(stream->chunk)[stream->row];
+  size_t rest = lsc_chunk_capacity(stream->chunk) - stream->row;
+  *end = next + (rest < stream->left ? rest : stream->left);
+  return next;
+}
+/* So many of them are done with. */
+static inline void lsc_stream_skip(struct lsc_stream *stream, uint32_t rows) {
+  stream->row += rows;
+  stream->left -= rows;
+}
+
+/* The next row, from the head on, that counts as open, or NULL. */
+static inline const struct lsc_row *lsc_stream_next_open(const struct lsc_stream *stream) {
+  return stream->open_next < stream->open_count ? stream->open[stream->open_next] : NULL;
 }
 /* The reported rows are done with: the next snapshot of the track begins behind them, and their chunks are freed. */
 void lsc_stream_commit(struct lsc_session_state *state, struct lsc_stream *stream);

@@ -56,10 +56,9 @@ lsc_status lsc_describe_tasks(struct lsc_snapshot *s, struct lsc_streams *stream
   uint64_t now = lsc_ticks();
   s->tasks = streams->tasks;
   s->task = malloc((s->tasks + 1) * sizeof *s->task);
-  s->open_await = malloc((s->open + 1) * sizeof *s->open_await);
-  if (!s->task || !s->open_await) return lsc_fail(LSC_NO_MEMORY, "no memory for the table of %zu tasks", s->tasks);
+  if (!s->task) return lsc_fail(LSC_NO_MEMORY, "no memory for the table of %zu tasks", s->tasks);
   for (uint32_t i = 0; i < s->tasks; i++)
     s->task[i] = lsc_describe_task(&s->map, lsc_registry_get(&streams->state->tasks, i), streams->threads);
-  for (size_t i = 0; i < s->open; i++) s->open_await[i] = open_await_ns(s, streams, s->row[s->open_call[i]], now);
+  for (size_t i = 0; i < s->open; i++) s->open_call[i].await_ns = open_await_ns(s, streams, s->open_call[i].row, now);
   return LSC_OK;
 }

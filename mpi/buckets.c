@@ -2,34 +2,49 @@
 #include "buckets.h"
 
 #include <stdlib.h>
+#include <string.h>
 
+#include "ahead.h"
 #include "array.h"
 #include "message.h"
 #include "progress.h"
 #include "step.h"
 
-#define BLOCK_CALLS 512 /* sorted by region at a time: their rows stay in the first-level cache meanwhile */
-#define ALL_ROWS 65536  /* of all buckets together */
-#define AHEAD 64        /* calls by which rows are asked for before they are looked at */
+#define USUAL_ROWS 65536 /* of all buckets together: about what the second-level cache holds */
+#define LEAST_ROWS 1000  /* of a bucket, unless the region has fewer: what each write costs is then little beside it */
+#define PART 20 /* where there are many regions, one row in so many has room, and so often are the calls read at most */
+#define FEWEST_FOR_HELP 20000 /* rows for which a helper thread is worth its start */
 
+/* The rows of the memory that wait in a bucket are begin .. next - 1. */
 struct bucket {
-  uint64_t row;    /* of this rank's events: the bucket's first one */
-  size_t filled;   /* rows that wait in it */
-  unsigned char *values[LSC_EVENT_COLUMNS]; /* NULL: the column is not in this file */
-  size_t calls;    /* of the block */
-  uint32_t call[BLOCK_CALLS];
+  size_t next, end; /* both 0: not in this reading */
 };
 
-struct buckets {
+/* What is only looked at when a bucket is emptied. */
+struct slice {
+  size_t begin; /* first row of the memory */
+  uint64_t row; /* of this rank's events, which stands there */
+};
+
+struct lsc_buckets {
   const struct lsc_fill *fill;
-  struct lsc_h5 *h5;
-  size_t count, rows; /* rows: of each */
-  struct bucket *bucket;
-  uint32_t *bucket_of; /* by region */
+  size_t rows;  /* of the memory, without spare shares behind them */
+  size_t share; /* most rows of a bucket */
   unsigned char *memory;
+  void *column[LSC_EVENT_COLUMNS];  /* in the memory; NULL: not in this file */
+  void *varying[LSC_EVENT_COLUMNS]; /* those that are not the same in every row */
+  int has_rest;                     /* there are some that lsc_fill_rest fills */
+  struct bucket *bucket;            /* by region */
+  struct slice *slice;              /* by number of the region in the snapshot */
+  size_t first, end;                /* of this reading: regions first .. end - 1 of the snapshot */
+  struct lsc_ahead *ahead;          /* NULL: no helper thread is at work */
+  struct lsc_ahead helper;
+  size_t spares;                    /* LSC_AHEAD_SPARES if there may be one */
+  size_t written;                   /* rows */
+  lsc_status status;                /* of writing; the caller's alone while a helper is at work */
+  struct lsc_h5 *h5;
+  struct lsc_events_row *first_row, *last_row;
 };
-
-int lsc_buckets_suit(const struct lsc_fill *fill) { return fill->snapshot->regions <= LSC_MOST_BUCKETS; }
 
 static size_t width_of(int column) { return lsc_type_size(lsc_events_desc.column[column].type); }
 
@@ -39,115 +54,238 @@ static size_t bytes_of_row(const struct lsc_fill *fill) {
   return bytes;
 }
 
-/* What is the same in every row of a region is filled in once. */
-static int is_constant(int column) { return column == LSC_EVENT_RANKS || column == LSC_EVENT_REGION_IDS; }
+/* At most so many rows, of a number for which slices and columns begin at different places of a cache's way. */
+static size_t unalike(size_t rows) { return rows < 16 ? rows : (rows - 8) / 16 * 16 + 8; }
 
-static void init_bucket(struct buckets *buckets, size_t i) {
-  const struct lsc_fill *fill = buckets->fill;
-  struct bucket *bucket = &buckets->bucket[i];
-  unsigned char *next = buckets->memory + i * buckets->rows * bytes_of_row(fill);
-  bucket->row = fill->snapshot->region[i].offset;
-  for (int k = 0; k < LSC_EVENT_COLUMNS; k++) {
-    if (!lsc_fill_has_event_column(fill, k)) continue;
-    bucket->values[k] = next;
-    next += buckets->rows * width_of(k);
-  }
-  for (size_t row = 0; row < buckets->rows; row++) {
-    ((uint32_t *)(void *)bucket->values[LSC_EVENT_RANKS])[row] = fill->rank;
-    ((uint32_t *)(void *)bucket->values[LSC_EVENT_REGION_IDS])[row] = fill->region_ids[i];
+static size_t rows_of_memory(const struct lsc_snapshot *s) {
+  size_t rows = USUAL_ROWS, part = s->completed / PART;
+  if (s->regions > USUAL_ROWS / LEAST_ROWS && part > rows) rows = part;
+  return rows < s->completed ? unalike(rows) : s->completed;
+}
+
+static size_t rows_of_share(const struct lsc_buckets *buckets) {
+  size_t share = unalike(buckets->rows / (buckets->fill->snapshot->regions + buckets->spares));
+  if (share < LEAST_ROWS) share = LEAST_ROWS;
+  return share < buckets->rows ? share : buckets->rows;
+}
+
+static void put_constant(void *values, size_t rows, int column, int64_t value) {
+  if (width_of(column) == sizeof(uint32_t))
+    for (size_t i = 0; i < rows; i++) ((uint32_t *)values)[i] = (uint32_t)value;
+  else
+    for (size_t i = 0; i < rows; i++) ((int64_t *)values)[i] = value;
+}
+
+static size_t rows_with_spares(const struct lsc_buckets *buckets) {
+  return buckets->rows + buckets->spares * buckets->share;
+}
+
+static void lay_out_column(struct lsc_buckets *buckets, int column, void *values) {
+  int64_t value;
+  buckets->column[column] = values;
+  if (lsc_fill_is_constant(buckets->fill, column, &value)) {
+    put_constant(values, rows_with_spares(buckets), column, value);
+  } else if (column != LSC_EVENT_REGION_IDS) {
+    buckets->varying[column] = values;
+    buckets->has_rest |= column == LSC_EVENT_THREADS || column == LSC_EVENT_TASKS || column == LSC_EVENT_AWAIT ||
+                         column == LSC_EVENT_APIS;
   }
 }
 
-/* Room for an equal share of ALL_ROWS, or for the largest region. */
-static size_t rows_of_bucket(const struct lsc_snapshot *s) {
-  size_t share = ALL_ROWS / s->regions & ~(size_t)7, largest = 0;
-  for (size_t i = 0; i < s->regions; i++)
-    if (s->region[i].count > largest) largest = s->region[i].count;
-  return share < largest ? share : (largest + 7) & ~(size_t)7;
+/* The columns in the memory, one behind the other, the widest first. What is the same in every row is filled in. */
+static void lay_out(struct lsc_buckets *buckets) {
+  unsigned char *next = buckets->memory;
+  for (size_t width = 8; width; width /= 2) {
+    for (int k = 0; k < LSC_EVENT_COLUMNS; k++) {
+      if (width_of(k) != width || !lsc_fill_has_event_column(buckets->fill, k)) continue;
+      lay_out_column(buckets, k, next);
+      next += rows_with_spares(buckets) * width;
+    }
+  }
 }
 
-static lsc_status init(struct buckets *buckets, const struct lsc_fill *fill, struct lsc_h5 *h5) {
+lsc_status lsc_buckets_new(const struct lsc_fill *fill, struct lsc_buckets **out) {
   const struct lsc_snapshot *s = fill->snapshot;
-  *buckets = (struct buckets){.fill = fill, .h5 = h5, .count = s->regions};
-  buckets->rows = rows_of_bucket(s);
-  buckets->bucket = calloc(s->regions, sizeof *buckets->bucket);
-  buckets->bucket_of = calloc((size_t)s->region[s->regions - 1].region + 1, sizeof *buckets->bucket_of);
-  buckets->memory = lsc_array_new(s->regions * buckets->rows, bytes_of_row(fill));
-  if (!buckets->bucket || !buckets->bucket_of || !buckets->memory)
-    return lsc_fail(LSC_NO_MEMORY, "no memory for %zu rows of /events", s->regions * buckets->rows);
-  for (size_t i = 0; i < s->regions; i++) {
-    buckets->bucket_of[s->region[i].region] = (uint32_t)i;
-    init_bucket(buckets, i);
+  struct lsc_buckets *buckets = calloc(1, sizeof *buckets);
+  if (!buckets) return lsc_fail(LSC_NO_MEMORY, "no memory for rows of /events");
+  buckets->fill = fill;
+  buckets->rows = rows_of_memory(s);
+  buckets->spares = s->completed >= FEWEST_FOR_HELP && lsc_ahead_has_core() ? LSC_AHEAD_SPARES : 0;
+  buckets->share = rows_of_share(buckets);
+  buckets->rows -= buckets->spares * buckets->share;
+  buckets->bucket = calloc((size_t)s->region[s->regions - 1].region + 1, sizeof *buckets->bucket);
+  buckets->slice = calloc(s->regions, sizeof *buckets->slice);
+  buckets->memory = lsc_array_new(rows_with_spares(buckets), bytes_of_row(fill));
+  if (!buckets->bucket || !buckets->slice || !buckets->memory) {
+    lsc_fail(LSC_NO_MEMORY, "no memory for %zu rows of /events", buckets->rows);
+    lsc_buckets_free(buckets);
+    return LSC_NO_MEMORY;
   }
+  lay_out(buckets);
+  *out = buckets;
   return LSC_OK;
 }
 
-static void done(struct buckets *buckets) {
+void lsc_buckets_free(struct lsc_buckets *buckets) {
   free(buckets->bucket);
-  free(buckets->bucket_of);
+  free(buckets->slice);
   free(buckets->memory);
+  free(buckets);
 }
 
-static lsc_status empty(struct buckets *buckets, struct bucket *bucket) {
+static void *at(const struct lsc_buckets *buckets, int column, size_t row) {
+  return (unsigned char *)buckets->column[column] + row * width_of(column);
+}
+
+static struct bucket *bucket_of(const struct lsc_buckets *buckets, size_t region) {
+  return &buckets->bucket[buckets->fill->snapshot->region[region].region];
+}
+
+static void put_region(struct lsc_buckets *buckets, size_t begin, size_t rows, size_t number) {
+  put_constant(at(buckets, LSC_EVENT_REGION_IDS, begin), rows, LSC_EVENT_REGION_IDS,
+               buckets->fill->region_ids[number]);
+}
+
+/* Buckets for the next regions, as many as there is room for. */
+static void share_out(struct lsc_buckets *buckets) {
+  const struct lsc_snapshot *s = buckets->fill->snapshot;
+  size_t next = 0;
+  for (size_t i = buckets->first; i < buckets->end; i++) *bucket_of(buckets, i) = (struct bucket){0, 0};
+  for (buckets->first = buckets->end; buckets->end < s->regions; buckets->end++) {
+    const struct lsc_region_span *span = &s->region[buckets->end];
+    size_t rows = span->count < buckets->share ? span->count : buckets->share;
+    if (next + rows > buckets->rows) return;
+    *bucket_of(buckets, buckets->end) = (struct bucket){next, next + rows};
+    buckets->slice[buckets->end] = (struct slice){next, span->offset};
+    put_region(buckets, next, rows, buckets->end);
+    next += rows;
+  }
+}
+
+static void keep_row(const struct lsc_buckets *buckets, size_t row, struct lsc_events_row *kept) {
+  for (int k = 0; k < LSC_EVENT_COLUMNS; k++)
+    if (buckets->column[k]) memcpy(kept->value[k], at(buckets, k, row), width_of(k));
+}
+
+static lsc_status write_piece(struct lsc_buckets *buckets, const struct lsc_piece *piece) {
+  uint64_t place = buckets->fill->event_offset + piece->row;
   lsc_status status = lsc_step(LSC_STEP_WRITE);
   for (int k = 0; k < LSC_EVENT_COLUMNS && !status; k++) {
-    if (!bucket->values[k]) continue;
-    status = lsc_h5_write_rows(buckets->h5, k, buckets->fill->event_offset + bucket->row, bucket->filled,
-                               bucket->values[k]);
+    if (!buckets->column[k]) continue;
+    status = lsc_h5_write_rows(buckets->h5, k, place, piece->rows, at(buckets, k, piece->begin));
   }
-  bucket->row += bucket->filled;
-  bucket->filled = 0;
+  buckets->written += piece->rows;
+  lsc_progress_at(buckets->written, buckets->fill->snapshot->completed);
+  if (piece->row == 0) keep_row(buckets, piece->begin, buckets->first_row);
+  if (piece->row + piece->rows == buckets->fill->snapshot->completed)
+    keep_row(buckets, piece->begin + piece->rows - 1, buckets->last_row);
   return status;
 }
 
-/* Puts the calls of the block into their bucket, which is emptied where they would not fit. */
-static lsc_status take_calls(struct buckets *buckets, struct bucket *bucket) {
-  void *column[LSC_EVENT_COLUMNS];
-  lsc_status status = LSC_OK;
-  if (bucket->filled + bucket->calls > buckets->rows) status = empty(buckets, bucket);
-  for (int k = 0; k < LSC_EVENT_COLUMNS; k++) {
-    int wanted = bucket->values[k] && !is_constant(k);
-    column[k] = wanted ? bucket->values[k] + bucket->filled * width_of(k) : NULL;
-  }
-  lsc_fill_calls(buckets->fill, bucket->row + bucket->filled, bucket->call, bucket->calls, column);
-  bucket->filled += bucket->calls;
-  bucket->calls = 0;
-  return status;
-}
-
-/* Sorts calls first .. end - 1 by region; `open`: how many open calls there are below, as it goes on. */
-static void sort_calls(struct buckets *buckets, uint32_t first, uint32_t end, size_t *open) {
+static size_t number_of(const struct lsc_buckets *buckets, uint32_t region) {
   const struct lsc_snapshot *s = buckets->fill->snapshot;
-  uint32_t last = (uint32_t)s->calls - 1;
-  for (uint32_t call = first; call < end; call++) {
-    __builtin_prefetch(s->row[call + AHEAD < last ? call + AHEAD : last]);
-    if (*open < s->open && s->open_call[*open] == call) {
-      ++*open;
-      continue;
-    }
-    struct bucket *bucket = &buckets->bucket[buckets->bucket_of[lsc_row_region(s->row[call])]];
-    bucket->call[bucket->calls++] = call;
+  size_t low = buckets->first, high = buckets->end;
+  while (low < high) {
+    size_t middle = low + (high - low) / 2;
+    if (s->region[middle].region < region) low = middle + 1;
+    else high = middle;
   }
+  return low;
 }
 
-static lsc_status write_all(struct buckets *buckets) {
-  size_t calls = buckets->fill->snapshot->calls, open = 0;
+/* Writes the full bucket of a region, or has it written: 1; 0: that failed. */
+static int empty(struct lsc_buckets *buckets, uint32_t region) {
+  struct bucket *bucket = &buckets->bucket[region];
+  size_t number = number_of(buckets, region);
+  struct slice *slice = &buckets->slice[number];
+  struct lsc_piece piece = {slice->begin, bucket->next - slice->begin, slice->row};
+  if (buckets->ahead) {
+    if (!lsc_ahead_swap(buckets->ahead, piece, &slice->begin)) return 0;
+  } else if ((buckets->status = write_piece(buckets, &piece))) {
+    return 0;
+  }
+  if (slice->begin != piece.begin) put_region(buckets, slice->begin, piece.rows, number);
+  slice->row += piece.rows;
+  *bucket = (struct bucket){slice->begin, slice->begin + piece.rows};
+  return 1;
+}
+
+/* What is left in the buckets: those that follow one another, in the memory and in the file, are written together. */
+static lsc_status empty_all(struct lsc_buckets *buckets) {
   lsc_status status = LSC_OK;
-  for (size_t first = 0; first < calls && !status; first += BLOCK_CALLS) {
-    size_t count = calls - first < BLOCK_CALLS ? calls - first : BLOCK_CALLS;
-    sort_calls(buckets, (uint32_t)first, (uint32_t)(first + count), &open);
-    for (size_t i = 0; i < buckets->count && !status; i++) status = take_calls(buckets, &buckets->bucket[i]);
-    lsc_progress_at(first + count, calls);
+  for (size_t i = buckets->first, next; i < buckets->end && !status; i = next) {
+    const struct slice *slice = &buckets->slice[i];
+    struct lsc_piece piece = {slice->begin, bucket_of(buckets, i)->next - slice->begin, slice->row};
+    for (next = i + 1; next < buckets->end; next++) {
+      slice = &buckets->slice[next];
+      if (slice->begin != piece.begin + piece.rows || slice->row != piece.row + piece.rows) break;
+      piece.rows += bucket_of(buckets, next)->next - slice->begin;
+    }
+    status = write_piece(buckets, &piece);
   }
-  for (size_t i = 0; i < buckets->count && !status; i++) status = empty(buckets, &buckets->bucket[i]);
   return status;
 }
 
-lsc_status lsc_buckets_write(struct lsc_h5 *h5, const struct lsc_fill *fill) {
-  struct buckets buckets;
-  if (!fill->snapshot->completed) return LSC_OK;
-  lsc_status status = init(&buckets, fill, h5);
-  if (!status) status = write_all(&buckets);
-  done(&buckets);
-  return status;
+/* 1; 0: a bucket could not be emptied. */
+static int take_block(struct lsc_buckets *buckets, const struct lsc_block *block) {
+  const struct lsc_fill *fill = buckets->fill;
+  const struct lsc_block_call *call = block->call;
+  struct bucket *all = buckets->bucket;
+  struct lsc_fill_line line = lsc_fill_line_of(fill);
+  int has_rest = buckets->has_rest;
+  for (uint32_t id = block->first, end = id + block->count; id < end; id++, call++) {
+    uint32_t region = call->region & LSC_ROW_REGION_MASK;
+    if (call->end == LSC_STILL_OPEN) continue;
+    if (all[region].next == all[region].end) {
+      if (!all[region].end) continue;
+      if (!empty(buckets, region)) return 0;
+    }
+    size_t row = all[region].next++;
+    lsc_fill_row(fill, &line, call, id, buckets->varying, row);
+    if (has_rest) lsc_fill_rest(fill, call, buckets->varying, row);
+  }
+  return 1;
+}
+
+static void read_calls(void *argument) {
+  struct lsc_buckets *buckets = argument;
+  struct lsc_snapshot *s = buckets->fill->snapshot;
+  lsc_snapshot_rewind(s);
+  for (const struct lsc_block *block; (block = lsc_snapshot_next(s))->count;)
+    if (!take_block(buckets, block)) return;
+}
+
+/* Writes what the helper fills. After a failure it is told to stop, and then waited for. */
+static void write_ahead(struct lsc_buckets *buckets) {
+  struct lsc_piece piece;
+  while (lsc_ahead_take(&buckets->helper, &piece)) {
+    if (!buckets->status && (buckets->status = write_piece(buckets, &piece))) lsc_ahead_stop(&buckets->helper);
+    lsc_ahead_give_back(&buckets->helper, piece.begin);
+  }
+  lsc_ahead_join(&buckets->helper);
+  buckets->ahead = NULL;
+}
+
+static int start_ahead(struct lsc_buckets *buckets) {
+  size_t spare[LSC_AHEAD_SPARES];
+  if (!buckets->spares) return 0;
+  for (size_t i = 0; i < LSC_AHEAD_SPARES; i++) spare[i] = buckets->rows + i * buckets->share;
+  buckets->ahead = &buckets->helper;
+  if (lsc_ahead_start(&buckets->helper, spare, read_calls, buckets)) return 1;
+  buckets->ahead = NULL;
+  return 0;
+}
+
+lsc_status lsc_buckets_write(struct lsc_buckets *buckets, struct lsc_h5 *h5, struct lsc_events_row *first,
+                             struct lsc_events_row *last) {
+  buckets->h5 = h5;
+  buckets->first_row = first;
+  buckets->last_row = last;
+  while (buckets->end < buckets->fill->snapshot->regions && !buckets->status) {
+    share_out(buckets);
+    if (start_ahead(buckets)) write_ahead(buckets);
+    else read_calls(buckets);
+    if (!buckets->status) buckets->status = empty_all(buckets);
+  }
+  return buckets->status;
 }

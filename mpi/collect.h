@@ -50,6 +50,9 @@ lsc_status lsc_options_take(const lsc_save_options *given, lsc_save_options *tak
  */
 int lsc_launcher_rank(int *rank, int *size);
 
+/* How many ranks of the job run on this machine, this one among them; all of them where the launcher does not say. */
+int lsc_launcher_neighbours(void);
+
 /* What the launcher calls this job, the same in all its processes, in the environment; NULL if unknown. */
 const char *lsc_launcher_job(void);
 

@@ -41,6 +41,18 @@ int lsc_launcher_rank(int *rank, int *size) {
   return 0;
 }
 
+int lsc_launcher_neighbours(void) {
+  static const char *const names[] = {"OMPI_COMM_WORLD_LOCAL_SIZE", "MV2_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS",
+                                      "PMI_LOCAL_SIZE"};
+  int rank, size;
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+    int number = number_in(names[i]);
+    if (number > 0) return number;
+  }
+  lsc_launcher_rank(&rank, &size);
+  return size;
+}
+
 const char *lsc_launcher_job(void) {
   static const char *const names[] = {"PMIX_NAMESPACE", "PMI_JOBID", "SLURM_JOB_ID"};
   for (size_t i = 0; i < sizeof names / sizeof *names; i++) {

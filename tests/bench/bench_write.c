@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * What writing costs, on every rank of an MPI program at once: the ranks' rows and the whole collect, beside pwrite of
- * the same bytes into an equally preallocated file. usage: bench_write FOLDER [calls a rank]
+ * the same bytes into an equally preallocated file; medians. usage: bench_write FOLDER [calls a rank]
  */
 #include <fcntl.h>
 #include <string.h>
@@ -11,18 +11,39 @@
 #include "bench.h"
 #include "lanescope_mpi.h"
 #include "rows.h"
+#include "snapshot.h"
 
 #define REPETITIONS 5
 
-static double rows_seconds;
+/* Parts of a collect that are timed inside it: the linker puts functions of this program in their places. */
+enum { SNAPSHOT, RESERVE, ROWS, WHOLE, PARTS };
 
-/* The linker puts this in the place of lsc_rows_write, so that phase 2 is timed inside a collect. */
+static double seconds_of[PARTS];
+
+lsc_status __real_lsc_snapshot_take(lsc_session session, struct lsc_snapshot *snapshot);
+lsc_status __wrap_lsc_snapshot_take(lsc_session session, struct lsc_snapshot *snapshot);
+lsc_status __wrap_lsc_snapshot_take(lsc_session session, struct lsc_snapshot *snapshot) {
+  double begin = bench_now();
+  lsc_status status = __real_lsc_snapshot_take(session, snapshot);
+  seconds_of[SNAPSHOT] = bench_now() - begin;
+  return status;
+}
+
+int __real_posix_fallocate(int file, off_t offset, off_t length);
+int __wrap_posix_fallocate(int file, off_t offset, off_t length);
+int __wrap_posix_fallocate(int file, off_t offset, off_t length) {
+  double begin = bench_now();
+  int error = __real_posix_fallocate(file, offset, length);
+  seconds_of[RESERVE] = bench_now() - begin;
+  return error;
+}
+
 lsc_status __real_lsc_rows_write(struct lsc_h5 *h5, const struct lsc_fill *fill, uint64_t events);
 lsc_status __wrap_lsc_rows_write(struct lsc_h5 *h5, const struct lsc_fill *fill, uint64_t events);
 lsc_status __wrap_lsc_rows_write(struct lsc_h5 *h5, const struct lsc_fill *fill, uint64_t events) {
   double begin = bench_now();
   lsc_status status = __real_lsc_rows_write(h5, fill, events);
-  rows_seconds = bench_now() - begin;
+  seconds_of[ROWS] = bench_now() - begin;
   return status;
 }
 
@@ -33,9 +54,9 @@ static double slowest(double seconds) {
 }
 
 /*
- * The pages of the file, and for the collect those of its arrays, are memory that this kernel has at hand: both sides
+ * The pages of the file, and for the collect those of its buffers, are memory that this kernel has at hand: both sides
  * find as many bytes touched and freed just before, or the host of a virtual machine would decide which one is faster.
- * 48 bytes a call go to the file and 12 to the arrays.
+ * 48 bytes a call go to the file.
  */
 static void back_memory(long calls) {
   bench_back_memory((size_t)calls * 64);
@@ -57,7 +78,11 @@ static void record(lsc_session session, long calls) {
   }
 }
 
-static double collect(const char *path, long calls, double *rows) {
+struct times {
+  double slowest[PARTS], own[PARTS]; /* seconds: on the rank where it took longest, and here */
+};
+
+static void collect(const char *path, long calls, struct times *times) {
   lsc_session session;
   const lsc_save_options options = {.size = sizeof options};
   bench_require(lsc_session_open(NULL, &session) == LSC_OK && lsc_attach(session, MPI_COMM_WORLD, 0) == LSC_OK,
@@ -66,13 +91,15 @@ static double collect(const char *path, long calls, double *rows) {
   back_memory(calls);
   double begin = bench_now();
   lsc_status status = lsc_collect(session, MPI_COMM_WORLD, path, &options);
-  double seconds = slowest(bench_now() - begin);
+  seconds_of[WHOLE] = bench_now() - begin;
   if (status) fprintf(stderr, "%s\n", lsc_message());
   bench_require(status == LSC_OK, "lsc_collect");
-  *rows = slowest(rows_seconds);
+  for (int i = 0; i < PARTS; i++) {
+    times->own[i] = seconds_of[i];
+    times->slowest[i] = slowest(seconds_of[i]);
+  }
   lsc_detach(session);
   lsc_session_close(session);
-  return seconds;
 }
 
 /* This rank's share of `bytes`, written in pieces as large as those of the collect. */
@@ -100,19 +127,38 @@ static double plain_write(const char *path, long calls, size_t bytes, int rank, 
   return seconds;
 }
 
-static void report(double rows, double whole, double floor, double megabytes, int size) {
+static struct times medians(const struct times *times) {
+  struct times result;
+  for (int k = 0; k < PARTS; k++) {
+    double slowest[REPETITIONS], own[REPETITIONS];
+    for (int i = 0; i < REPETITIONS; i++) {
+      slowest[i] = times[i].slowest[k];
+      own[i] = times[i].own[k];
+    }
+    result.slowest[k] = bench_median(slowest, REPETITIONS);
+    result.own[k] = bench_median(own, REPETITIONS);
+  }
+  return result;
+}
+
+static void report(const struct times *times, double floor, double megabytes, int size) {
   char title[120];
+  const double *slowest = times->slowest, *own = times->own;
   snprintf(title, sizeof title, "Writing, %d rank%s, %.0f MB (MB/s; the floor is pwrite)", size, size > 1 ? "s" : "",
            megabytes);
   bench_head(title);
-  bench_line("the ranks' rows", megabytes / rows, megabytes / floor, "0.80", rows <= floor / 0.80);
-  bench_line("the whole collect", megabytes / whole, megabytes / floor, "0.25", whole <= 4 * floor);
+  bench_line("the ranks' rows", megabytes / slowest[ROWS], megabytes / floor, "0.80", slowest[ROWS] <= floor / 0.80);
+  bench_line("the whole collect", megabytes / slowest[WHOLE], megabytes / floor, "0.25", slowest[WHOLE] <= 4 * floor);
+  printf("  rank 0, %.1f ms: snapshot %.1f, reserving %.1f, rows %.1f, the rest %.1f; pwrite %.1f\n", 1e3 * own[WHOLE],
+         1e3 * own[SNAPSHOT], 1e3 * own[RESERVE], 1e3 * own[ROWS],
+         1e3 * (own[WHOLE] - own[SNAPSHOT] - own[RESERVE] - own[ROWS]), 1e3 * floor);
 }
 
 int main(int argc, char **argv) {
   int rank, size;
   char path[512], plain[512];
-  double rows[REPETITIONS], whole[REPETITIONS], floor[REPETITIONS];
+  struct times times[REPETITIONS], typical;
+  double floor[REPETITIONS];
   long calls = argc > 2 ? atol(argv[2]) : 1000000;
   struct stat file;
   MPI_Init(&argc, &argv);
@@ -121,15 +167,14 @@ int main(int argc, char **argv) {
   snprintf(path, sizeof path, "%s/lanescope-bench.h5", argc > 1 ? argv[1] : ".");
   snprintf(plain, sizeof plain, "%s/lanescope-bench.raw", argc > 1 ? argv[1] : ".");
   for (int i = 0; i < REPETITIONS; i++) {
-    whole[i] = collect(path, calls, &rows[i]);
+    collect(path, calls, &times[i]);
     bench_require(stat(path, &file) == 0, "looking at the file");
     MPI_Barrier(MPI_COMM_WORLD);
     if (rank == 0) unlink(path);
     floor[i] = plain_write(plain, calls, (size_t)file.st_size, rank, size);
   }
-  if (rank == 0)
-    report(bench_median(rows, REPETITIONS), bench_median(whole, REPETITIONS), bench_median(floor, REPETITIONS),
-           (double)file.st_size / 1e6, size);
+  typical = medians(times);
+  if (rank == 0) report(&typical, bench_median(floor, REPETITIONS), (double)file.st_size / 1e6, size);
   MPI_Finalize();
   return EXIT_SUCCESS;
 }

@@ -226,6 +226,7 @@ static void check_session(void) {
     clocks.now = moment(now, 8000 + (now - first) / 2500, 100);
     if (i == 2) clocks.now.offset_ns = -99999999;
     ck_assert_int_eq(lsc_snapshot_take_compared(session, i == 3 ? NULL : &clocks, &s), LSC_OK);
+    ck_assert_int_eq(lsc_snapshot_events(&s), LSC_OK);
     ck_assert_uint_eq(s.calls, i == 3 ? 3 : 2);
     if (!i) outer = start_of(&s, 0);
     ck_assert_int_eq(start_of(&s, 0), outer);

@@ -7,7 +7,7 @@
 #include "lanescope_binding.h"
 #include "region.h"
 #include "session.h"
-#include "snapshot.h"
+#include "snapshots.h"
 #include "track.h"
 #include "unit.h"
 
@@ -31,7 +31,7 @@ static lsc_region_id id_of(const char *name) {
 
 static struct lsc_snapshot take(lsc_session session) {
   struct lsc_snapshot snapshot;
-  ck_assert_int_eq(lsc_snapshot_take(session, &snapshot), LSC_OK);
+  ck_assert_int_eq(take_snapshot(session, &snapshot), LSC_OK);
   return snapshot;
 }
 

@@ -5,6 +5,7 @@
 
 #include "fill.h"
 #include "lanescope_binding.h"
+#include "snapshots.h"
 #include "unit.h"
 
 enum { A, B, C, REGIONS };
@@ -125,10 +126,10 @@ static void check_index_row(size_t row, lsc_region_id id, uint64_t offset) {
           earliest = INT64_MAX, latest = 0;
   uint64_t count = 0;
   for (uint32_t i = 0; i < snapshot.calls; i++) {
-    if (!lsc_call_is_completed(&snapshot, i)) continue;
+    if (!call_is_completed(&snapshot, i)) continue;
     int64_t duration = end_of(i) - start_of(i);
     uint32_t parent = snapshot.parent[i];
-    if (parent != LSC_NO_CALL && lsc_call_is_completed(&snapshot, parent) && lsc_row_region(snapshot.row[parent]) == id)
+    if (parent != LSC_NO_CALL && call_is_completed(&snapshot, parent) && lsc_row_region(snapshot.row[parent]) == id)
       children += duration;
     if (lsc_row_region(snapshot.row[i]) != id) continue;
     total += duration;
@@ -141,7 +142,7 @@ static void check_index_row(size_t row, lsc_region_id id, uint64_t offset) {
   }
   double mean = (double)total / (double)count, m2 = 0;
   for (uint32_t i = 0; i < snapshot.calls; i++)
-    if (lsc_call_is_completed(&snapshot, i) && lsc_row_region(snapshot.row[i]) == id)
+    if (call_is_completed(&snapshot, i) && lsc_row_region(snapshot.row[i]) == id)
       m2 += ((double)(end_of(i) - start_of(i)) - mean) * ((double)(end_of(i) - start_of(i)) - mean);
   ck_assert_uint_eq(((const uint64_t *)data(LSC_TABLE_INDEX, LSC_INDEX_COUNTS))[row], count);
   ck_assert_uint_eq(((const uint64_t *)data(LSC_TABLE_INDEX, LSC_INDEX_OFFSETS))[row], offset);
@@ -175,7 +176,7 @@ END_TEST
 START_TEST(an_open_call_is_a_row_of_its_own) {
   setup();
   ck_assert_uint_eq(table[LSC_TABLE_OPEN].rows, 1);
-  uint32_t id = snapshot.open_call[0];
+  uint32_t id = snapshot.open_call[0].call;
   ck_assert_int_eq(*(const int64_t *)data(LSC_TABLE_OPEN, LSC_OPEN_START), start_of(id));
   ck_assert_int_eq(*(const int64_t *)data(LSC_TABLE_OPEN, LSC_OPEN_CALL_IDS), id);
   ck_assert_int_eq(*(const int64_t *)data(LSC_TABLE_OPEN, LSC_OPEN_PARENT_IDS), -1);

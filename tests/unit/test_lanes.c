@@ -7,7 +7,7 @@
 #include <time.h>
 
 #include "lanescope_binding.h"
-#include "snapshot.h"
+#include "snapshots.h"
 #include "unit.h"
 
 static lsc_session session;
@@ -37,7 +37,7 @@ static int64_t call_lane(void) {
   struct lsc_snapshot s;
   ck_assert_int_eq(lsc_begin_as(session, LSC_API_PYTHON, region), LSC_OK);
   ck_assert_int_eq(lsc_end_as(session, LSC_API_PYTHON, region), LSC_OK);
-  ck_assert_int_eq(lsc_snapshot_take(session, &s), LSC_OK);
+  ck_assert_int_eq(take_snapshot(session, &s), LSC_OK);
   ck_assert_uint_eq(s.completed, 1);
   ck_assert_int_eq(lsc_snapshot_events(&s), LSC_OK);
   int64_t task = lsc_row_task(s.row[s.event[0]]);
@@ -168,7 +168,7 @@ START_TEST(tables_are_read_beside_the_calls) {
   lsc_end(session, region);
   lsc_lanes *all, *part;
   struct lsc_snapshot s;
-  ck_assert_int_eq(lsc_snapshot_take(session, &s), LSC_OK);
+  ck_assert_int_eq(take_snapshot(session, &s), LSC_OK);
   ck_assert_int_eq(lsc_lanes_read(session, NULL, 1000, &all), LSC_OK);
   const int64_t *start = column(all, "thread_table", "start_ns", 2), *end = column(all, "thread_table", "end_ns", 2);
   for (int i = 0; i < 2; i++) {
@@ -246,7 +246,7 @@ START_TEST(a_thread_that_is_over_has_ended_once) {
   ck_assert_int_ge(end[1] - end[0], -100);
   ck_assert_int_eq(cpu[1], cpu[0]);
   struct lsc_snapshot s;
-  ck_assert_int_eq(lsc_snapshot_take(session, &s), LSC_OK);
+  ck_assert_int_eq(take_snapshot(session, &s), LSC_OK);
   ck_assert_uint_eq(s.completed, 1);
   ck_assert_int_eq(lsc_row_thread(s.row[0]), 0);
   lsc_snapshot_drop(&s);

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "snapshot.h"
+#include "snapshots.h"
 #include "unit.h"
 
 #define THREADS 8
@@ -170,7 +170,7 @@ static void check_call(struct page *page, uint32_t call, const int *worker) {
   if (number < 0) {
     unit_must(lsc_row_region(s->row[call]) == passing);
     unit_must(s->parent[call] == LSC_NO_CALL);
-    page->reading->passed += (uint64_t)lsc_call_is_completed(s, call);
+    page->reading->passed += (uint64_t)call_is_completed(s, call);
     return;
   }
   struct step step = page->step[call] = next_step(page, number);
@@ -182,7 +182,7 @@ static void check_call(struct page *page, uint32_t call, const int *worker) {
     unit_must(page->step[s->parent[call]].number == step.parent);
     unit_must(lsc_row_thread(s->row[s->parent[call]]) == lsc_row_thread(s->row[call]));
   }
-  if (!lsc_call_is_completed(s, call)) return;
+  if (!call_is_completed(s, call)) return;
   account->completed++;
   account->of_region[step.region]++;
 }
@@ -193,12 +193,12 @@ static void check_open(struct page *page, const int *worker) {
   const struct lsc_snapshot *s = &page->s;
   struct step open[THREADS][DEEPEST];
   for (size_t i = 0; i < s->open; i++) {
-    int number = worker[lsc_row_thread(s->row[s->open_call[i]])];
+    int number = worker[lsc_row_thread(s->row[s->open_call[i].call])];
     if (number < 0) continue;
     int at = page->now_open[number]++;
     struct account *account = &page->reading->account[number];
     unit_must(at < account->walk.depth);
-    unit_must(page->step[s->open_call[i]].number == account->walk.open[at].number);
+    unit_must(page->step[s->open_call[i].call].number == account->walk.open[at].number);
     open[number][at] = account->walk.open[at];
   }
   for (int t = 0; t < THREADS; t++) {
@@ -237,7 +237,7 @@ static void read_snapshot(struct worker *w, struct reading *reading, int commit)
     ended[t] = atomic_load_explicit(&w[t].ended, memory_order_acquire);
     begun[t] = atomic_load_explicit(&w[t].begun, memory_order_acquire);
   }
-  ck_assert_int_eq(lsc_snapshot_take(session, &page.s), LSC_OK);
+  ck_assert_int_eq(take_snapshot(session, &page.s), LSC_OK);
   for (int t = 0; t < THREADS; t++) begun_after[t] = 1 + atomic_load_explicit(&w[t].begun, memory_order_acquire);
   check_snapshot(&page);
   for (int t = 0; t < THREADS; t++) {
@@ -283,7 +283,7 @@ START_TEST(the_sum_of_all_snapshots_is_what_was_executed) {
   }
   ck_assert_uint_eq(reading.passed, (uint64_t)(intptr_t)passed * PASSING);
   struct lsc_snapshot s;
-  ck_assert_int_eq(lsc_snapshot_take(session, &s), LSC_OK);
+  ck_assert_int_eq(take_snapshot(session, &s), LSC_OK);
   ck_assert_uint_eq(s.calls, 0);
   ck_assert_uint_eq(s.threads, THREADS + (size_t)(intptr_t)passed);
   lsc_snapshot_drop(&s);

@@ -4,7 +4,7 @@
 
 #include "lanescope_binding.h"
 #include "session.h"
-#include "snapshot.h"
+#include "snapshots.h"
 #include "unit.h"
 
 static lsc_region_id A, B;
@@ -18,12 +18,13 @@ static void open_session(void) {
 
 static struct lsc_snapshot take(void) {
   struct lsc_snapshot snapshot;
-  ck_assert_int_eq(lsc_snapshot_take(s, &snapshot), LSC_OK);
+  ck_assert_int_eq(take_snapshot(s, &snapshot), LSC_OK);
   return snapshot;
 }
 
 static size_t collect(size_t *open) {
-  struct lsc_snapshot snapshot = take();
+  struct lsc_snapshot snapshot;
+  ck_assert_int_eq(lsc_snapshot_take(s, &snapshot), LSC_OK);
   size_t completed = snapshot.completed;
   if (open) *open = snapshot.open;
   lsc_snapshot_commit(&snapshot);

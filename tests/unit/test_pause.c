@@ -3,7 +3,7 @@
 #include "fill.h"
 #include "lanescope_binding.h"
 #include "session.h"
-#include "snapshot.h"
+#include "snapshots.h"
 #include "unit.h"
 
 static lsc_region_id A, B, C;
@@ -20,7 +20,7 @@ static lsc_session open_session(int no_lanes) {
 
 static struct lsc_snapshot take(lsc_session session) {
   struct lsc_snapshot snapshot;
-  ck_assert_int_eq(lsc_snapshot_take(session, &snapshot), LSC_OK);
+  ck_assert_int_eq(take_snapshot(session, &snapshot), LSC_OK);
   return snapshot;
 }
 

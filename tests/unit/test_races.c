@@ -12,7 +12,7 @@
 
 #include "region.h"
 #include "session.h"
-#include "snapshot.h"
+#include "snapshots.h"
 #include "test_point.h"
 #include "unit.h"
 
@@ -70,7 +70,7 @@ static void record(lsc_region_id region) {
 static struct lsc_snapshot take(size_t threads, size_t completed, size_t open) {
   struct lsc_snapshot s;
   for (int dropped = 0;; dropped = 1) {
-    ck_assert_int_eq(lsc_snapshot_take(session, &s), LSC_OK);
+    ck_assert_int_eq(take_snapshot(session, &s), LSC_OK);
     ck_assert_uint_eq(s.threads, threads);
     ck_assert_uint_eq(s.completed, completed);
     ck_assert_uint_eq(s.open, open);
@@ -165,7 +165,7 @@ START_TEST(a_session_that_is_being_closed_is_closed) {
   pthread_t thread = keep("session closing", close_kept, NULL);
   lsc_session closed = session, other;
   ck_assert_int_eq(lsc_end(session, A), LSC_INACTIVE);
-  ck_assert_int_eq(lsc_snapshot_take(session, &s), LSC_INACTIVE);
+  ck_assert_int_eq(take_snapshot(session, &s), LSC_INACTIVE);
   ck_assert_int_eq(lsc_session_close(session), LSC_INACTIVE);
   pthread_join(unit_start(find_it_closed, NULL), NULL);
   ck_assert_int_eq(lsc_session_open(NULL, &other), LSC_OK);
@@ -220,7 +220,7 @@ START_TEST(a_call_is_open_until_its_end_is_stored) {
   open_session();
   pthread_t thread = keep("end read", end_row_kept, NULL);
   struct lsc_snapshot s = take(1, 1, 1);
-  ck_assert_uint_eq(lsc_row_region(s.row[s.open_call[0]]), A);
+  ck_assert_uint_eq(lsc_row_region(s.row[s.open_call[0].call]), A);
   ck_assert_uint_eq(s.parent[1], 0);
   lsc_snapshot_commit(&s);
   commit(1, 0, 1);
@@ -325,7 +325,7 @@ static pthread_t start_stages(void (**stages)(void)) {
 
 static void *take_kept(void *snapshot) {
   may_be_kept = 1;
-  unit_must(lsc_snapshot_take(session, snapshot) == LSC_OK);
+  unit_must(take_snapshot(session, snapshot) == LSC_OK);
   return NULL;
 }
 
@@ -384,7 +384,7 @@ static void use_memory_that_a_snapshot_looks_at(void *(*use)(void *), size_t cal
   let_go(collector);
   ck_assert_uint_eq(s.calls, 9);
   lsc_snapshot_drop(&s);
-  ck_assert_int_eq(lsc_snapshot_take(session, &s), LSC_OK);
+  ck_assert_int_eq(take_snapshot(session, &s), LSC_OK);
   ck_assert_uint_eq(s.calls, 9 + calls);
   lsc_snapshot_commit(&s);
   close_session();

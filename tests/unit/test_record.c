@@ -7,7 +7,7 @@
 
 #include "lanescope_binding.h"
 #include "session.h"
-#include "snapshot.h"
+#include "snapshots.h"
 #include "track.h"
 #include "unit.h"
 
@@ -28,7 +28,7 @@ static lsc_session open_session(void) {
 
 static struct lsc_snapshot take(lsc_session session) {
   struct lsc_snapshot snapshot;
-  ck_assert_int_eq(lsc_snapshot_take(session, &snapshot), LSC_OK);
+  ck_assert_int_eq(take_snapshot(session, &snapshot), LSC_OK);
   return snapshot;
 }
 
@@ -63,7 +63,7 @@ START_TEST(what_is_not_open_records_nothing) {
     ck_assert_int_eq(lsc_thread_register(bad[i]), LSC_INACTIVE);
     ck_assert_int_eq(lsc_thread_describe(bad[i], "x", 0, 0), LSC_INACTIVE);
     ck_assert_int_eq(lsc_session_close(bad[i]), LSC_INACTIVE);
-    ck_assert_int_eq(lsc_snapshot_take(bad[i], &snapshot), LSC_INACTIVE);
+    ck_assert_int_eq(take_snapshot(bad[i], &snapshot), LSC_INACTIVE);
     ck_assert_int_eq(lsc_session_is_open(bad[i]), 0);
   }
   ck_assert_int_eq(lsc_begin(s, B + 1), LSC_INVALID);

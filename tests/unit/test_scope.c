@@ -4,7 +4,7 @@
 
 #include "lanescope_binding.h"
 #include "session.h"
-#include "snapshot.h"
+#include "snapshots.h"
 #include "unit.h"
 
 static lsc_region_id A, B;
@@ -19,7 +19,7 @@ static lsc_session open_session(void) {
 
 static struct lsc_snapshot take(lsc_session session) {
   struct lsc_snapshot snapshot;
-  ck_assert_int_eq(lsc_snapshot_take(session, &snapshot), LSC_OK);
+  ck_assert_int_eq(take_snapshot(session, &snapshot), LSC_OK);
   return snapshot;
 }
 
@@ -118,7 +118,7 @@ START_TEST(tokens_outlive_their_chunks) {
     ck_assert_uint_eq(snapshot.open, 1);
     ck_assert_int_eq(lsc_snapshot_events(&snapshot), LSC_OK);
     for (size_t i = 0; i < snapshot.completed; i += 1000)
-      ck_assert_uint_eq(snapshot.parent[snapshot.event[i]], snapshot.open_call[0]);
+      ck_assert_uint_eq(snapshot.parent[snapshot.event[i]], snapshot.open_call[0].call);
     lsc_snapshot_commit(&snapshot);
     ck_assert_int_eq(lsc_scope_end(ended), LSC_STALE);
   }

@@ -5,7 +5,7 @@
 #include <sys/prctl.h>
 
 #include "lanescope_binding.h"
-#include "snapshot.h"
+#include "snapshots.h"
 #include "unit.h"
 
 #define REGIONS 5
@@ -112,7 +112,7 @@ static void check_row(struct lsc_snapshot *s, uint32_t call) {
   ck_assert_int_ge(start, note->before_start - 1000);
   ck_assert_int_le(start, note->after_start + 1000);
   check_parent(s, call, w, note);
-  if (!lsc_call_is_completed(s, call)) return;
+  if (!call_is_completed(s, call)) return;
   int64_t finish = lsc_clock_map_ns(&s->map, row->end);
   ck_assert_int_ge(finish, note->before_end - 1000);
   ck_assert_int_le(finish, note->after_end + 1000);
@@ -137,7 +137,7 @@ static void check_order(struct lsc_snapshot *s) {
     for (uint64_t i = 0; i < s->region[r].count; i++, at++) {
       ck_assert_uint_eq(lsc_row_region(s->row[s->event[at]]), s->region[r].region);
       if (i) ck_assert_uint_lt(s->event[at - 1], s->event[at]);
-      ck_assert(lsc_call_is_completed(s, s->event[at]));
+      ck_assert(call_is_completed(s, s->event[at]));
     }
   }
   ck_assert_uint_eq(at, s->completed);
@@ -181,12 +181,12 @@ START_TEST(each_call_is_reported_once_and_as_it_was) {
   }
   pthread_barrier_wait(&barrier);
   struct lsc_snapshot s;
-  ck_assert_int_eq(lsc_snapshot_take(session, &s), LSC_OK);
+  ck_assert_int_eq(take_snapshot(session, &s), LSC_OK);
   size_t calls = s.calls, open = s.open;
   ck_assert_uint_eq(calls, THREADS * CALLS);
   ck_assert_uint_gt(open, 0);
   lsc_snapshot_drop(&s);
-  ck_assert_int_eq(lsc_snapshot_take(session, &s), LSC_OK);
+  ck_assert_int_eq(take_snapshot(session, &s), LSC_OK);
   ck_assert_uint_eq(s.calls, calls);
   ck_assert_uint_eq(s.open, open);
   check_snapshot(&s);
@@ -194,14 +194,14 @@ START_TEST(each_call_is_reported_once_and_as_it_was) {
   lsc_snapshot_commit(&s);
   pthread_barrier_wait(&barrier);
   for (int t = 0; t < THREADS; t++) pthread_join(thread[t], NULL);
-  ck_assert_int_eq(lsc_snapshot_take(session, &s), LSC_OK);
+  ck_assert_int_eq(take_snapshot(session, &s), LSC_OK);
   ck_assert_uint_eq(s.open, 0);
   ck_assert_uint_eq(s.completed, THREADS * CALLS + open);
   check_snapshot(&s);
   ck_assert_uint_eq(count_seen(), 2 * THREADS * CALLS);
   for (int t = 0; t < THREADS; t++) ck_assert(s.thread[t].end_ns >= s.thread[t].start_ns);
   lsc_snapshot_commit(&s);
-  ck_assert_int_eq(lsc_snapshot_take(session, &s), LSC_OK);
+  ck_assert_int_eq(take_snapshot(session, &s), LSC_OK);
   ck_assert_uint_eq(s.calls, 0);
   ck_assert_uint_eq(s.threads, THREADS);
   ck_assert_uint_eq(s.lanes, 0);
@@ -227,7 +227,7 @@ START_TEST(a_thousand_threads_in_turn_are_a_thousand_lanes) {
   ck_assert_int_eq(lsc_session_open(NULL, &short_session), LSC_OK);
   for (intptr_t i = 0; i < 1000; i++) pthread_join(unit_start(live_shortly, (void *)i), NULL);
   struct lsc_snapshot s;
-  ck_assert_int_eq(lsc_snapshot_take(short_session, &s), LSC_OK);
+  ck_assert_int_eq(take_snapshot(short_session, &s), LSC_OK);
   ck_assert_uint_eq(s.threads, 1000);
   ck_assert_uint_eq(s.lanes, 1000);
   for (int i = 0; i < 1000; i++) {
@@ -251,8 +251,8 @@ START_TEST(one_snapshot_at_a_time) {
   lsc_session session;
   struct lsc_snapshot s, other;
   ck_assert_int_eq(lsc_session_open(NULL, &session), LSC_OK);
-  ck_assert_int_eq(lsc_snapshot_take(session, &s), LSC_OK);
-  ck_assert_int_eq(lsc_snapshot_take(session, &other), LSC_BUSY);
+  ck_assert_int_eq(take_snapshot(session, &s), LSC_OK);
+  ck_assert_int_eq(take_snapshot(session, &other), LSC_BUSY);
   ck_assert_int_eq(lsc_session_close(session), LSC_BUSY);
   lsc_snapshot_drop(&s);
   ck_assert_int_eq(lsc_session_close(session), LSC_OK);
@@ -271,7 +271,7 @@ START_TEST(a_lane_is_busy_where_a_call_covers_it) {
   lsc_end(session, region[1]);
   lsc_begin(session, region[3]);
   lsc_end(session, region[3]);
-  ck_assert_int_eq(lsc_snapshot_take(session, &s), LSC_OK);
+  ck_assert_int_eq(take_snapshot(session, &s), LSC_OK);
   int64_t start[4], end[4];
   for (int i = 0; i < 4; i++) {
     start[i] = lsc_clock_map_ns(&s.map, s.row[i]->start);

@@ -9,7 +9,7 @@
 
 #include "lanescope_binding.h"
 #include "session.h"
-#include "snapshot.h"
+#include "snapshots.h"
 #include "task.h"
 #include "unit.h"
 
@@ -200,7 +200,7 @@ START_TEST(fibers_that_move_over_threads_are_lanes) {
   for (intptr_t t = 0; t < WORKERS; t++) thread[t] = unit_start(work, (void *)t);
   for (int t = 0; t < WORKERS; t++) pthread_join(thread[t], NULL);
   struct lsc_snapshot s;
-  ck_assert_int_eq(lsc_snapshot_take(session, &s), LSC_OK);
+  ck_assert_int_eq(take_snapshot(session, &s), LSC_OK);
   ck_assert_uint_eq(s.completed, FIBERS * CALLS * 3);
   ck_assert_uint_eq(s.open, 0);
   ck_assert_uint_eq(s.tasks, FIBERS);
@@ -295,14 +295,14 @@ START_TEST(the_wait_between_steps_is_suspended_time_of_the_call) {
   int64_t ended = lsc_now_ns();
   ck_assert_int_eq(lsc_scope_end(token), LSC_OK);
   struct lsc_snapshot s;
-  ck_assert_int_eq(lsc_snapshot_take(session, &s), LSC_OK);
+  ck_assert_int_eq(take_snapshot(session, &s), LSC_OK);
   ck_assert_uint_eq(s.completed, 1);
   ck_assert_int_eq(lsc_snapshot_events(&s), LSC_OK);
   ck_assert_int_ge(lsc_call_await_ns(&s, s.row[s.event[0]]), ended - left - 3000);
   ck_assert_int_le(lsc_call_await_ns(&s, s.row[s.event[0]]), lsc_clock_map_ns(&s.map, s.row[0]->end) - leaving + 3000);
   ck_assert_uint_eq(s.open, 1);
-  ck_assert_int_ge(s.open_await[0], ended - left - 3000);
-  ck_assert_int_le(s.open_await[0], s.taken_ns - leaving + 3000);
+  ck_assert_int_ge(s.open_call[0].await_ns, ended - left - 3000);
+  ck_assert_int_le(s.open_call[0].await_ns, s.taken_ns - leaving + 3000);
   ck_assert_int_eq(s.task[0].steps, 1);
   ck_assert_int_eq(s.task[0].suspended_ns, 0);
   ck_assert_int_eq(s.task[0].done_ns, LSC_NEVER);
@@ -310,7 +310,7 @@ START_TEST(the_wait_between_steps_is_suspended_time_of_the_call) {
   lsc_task_enter(task);
   ck_assert_int_eq(lsc_end(session, outer), LSC_OK);
   lsc_task_leave(task);
-  ck_assert_int_eq(lsc_snapshot_take(session, &s), LSC_OK);
+  ck_assert_int_eq(take_snapshot(session, &s), LSC_OK);
   ck_assert_uint_eq(s.completed, 1);
   ck_assert_int_ge(lsc_call_await_ns(&s, s.row[0]), ended - left);
   ck_assert_int_ge(s.task[0].suspended_ns, ended - left);
@@ -334,13 +334,13 @@ START_TEST(calls_of_a_task_fill_chunks_to_the_last_row) {
     if (i % 3 == 1) ck_assert_int_eq(lsc_task_leave(task), LSC_OK);
     if (i % 7777 == 0) {
       struct lsc_snapshot s;
-      ck_assert_int_eq(lsc_snapshot_take(session, &s), LSC_OK);
+      ck_assert_int_eq(take_snapshot(session, &s), LSC_OK);
       reported += s.completed;
       lsc_snapshot_commit(&s);
     }
   }
   struct lsc_snapshot s;
-  ck_assert_int_eq(lsc_snapshot_take(session, &s), LSC_OK);
+  ck_assert_int_eq(take_snapshot(session, &s), LSC_OK);
   ck_assert_uint_eq(s.completed + reported, MANY);
   lsc_snapshot_commit(&s);
   lsc_session_close(session);

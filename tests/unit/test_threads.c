@@ -10,7 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "snapshot.h"
+#include "snapshots.h"
 #include "unit.h"
 
 #define AT_ONCE 8
@@ -26,7 +26,7 @@ static void open_session(void) {
 
 static struct lsc_snapshot take(void) {
   struct lsc_snapshot snapshot;
-  ck_assert_int_eq(lsc_snapshot_take(session, &snapshot), LSC_OK);
+  ck_assert_int_eq(take_snapshot(session, &snapshot), LSC_OK);
   return snapshot;
 }
 
@@ -372,7 +372,7 @@ END_TEST
 static int outlive_main(void) {
   struct lsc_snapshot s;
   for (;;) {
-    if (lsc_snapshot_take(session, &s) != LSC_OK) return 1;
+    if (take_snapshot(session, &s) != LSC_OK) return 1;
     if (s.threads == 1 && s.thread[0].end_ns != LSC_NEVER) break;
     lsc_snapshot_drop(&s);
     usleep(1000);
@@ -381,7 +381,7 @@ static int outlive_main(void) {
   lsc_snapshot_commit(&s);
   for (int i = 0; i < 3; i++) pthread_join(unit_start(call_once, NULL), NULL);
   record(B);
-  if (lsc_snapshot_take(session, &s) != LSC_OK) return 3;
+  if (take_snapshot(session, &s) != LSC_OK) return 3;
   if (s.threads != 5 || s.open != 1 || s.completed != 4 || s.thread[4].end_ns != LSC_NEVER) return 4;
   lsc_snapshot_commit(&s);
   return lsc_session_close(session) == LSC_OK ? 0 : 5;

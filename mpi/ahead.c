@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#define _GNU_SOURCE /* sched_getaffinity */
+#include "ahead.h"
+
+#include <sched.h>
+#include <signal.h>
+#include <string.h>
+
+#include "collect.h"
+
+#define STACK_BYTES (256u << 10)
+
+int lsc_ahead_has_core(void) {
+  cpu_set_t cores;
+  CPU_ZERO(&cores);
+  if (sched_getaffinity(0, sizeof cores, &cores) != 0) return 0;
+  return CPU_COUNT(&cores) >= 2 * lsc_launcher_neighbours();
+}
+
+static void *run(void *argument) {
+  struct lsc_ahead *ahead = argument;
+  ahead->fill(ahead->argument);
+  pthread_mutex_lock(&ahead->lock);
+  ahead->done = 1;
+  pthread_cond_signal(&ahead->changed);
+  pthread_mutex_unlock(&ahead->lock);
+  return NULL;
+}
+
+static int create(struct lsc_ahead *ahead) {
+  pthread_attr_t attributes;
+  sigset_t all, before;
+  if (pthread_attr_init(&attributes) != 0) return 0;
+  pthread_attr_setstacksize(&attributes, STACK_BYTES);
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  int failed = pthread_create(&ahead->thread, &attributes, run, ahead);
+  pthread_sigmask(SIG_SETMASK, &before, NULL);
+  pthread_attr_destroy(&attributes);
+  return !failed;
+}
+
+static void destroy(struct lsc_ahead *ahead) {
+  pthread_cond_destroy(&ahead->changed);
+  pthread_mutex_destroy(&ahead->lock);
+}
+
+int lsc_ahead_start(struct lsc_ahead *ahead, const size_t *spare, void (*fill)(void *argument), void *argument) {
+  *ahead = (struct lsc_ahead){.fill = fill, .argument = argument, .spares = LSC_AHEAD_SPARES};
+  memcpy(ahead->spare, spare, sizeof ahead->spare);
+  pthread_mutex_init(&ahead->lock, NULL);
+  pthread_cond_init(&ahead->changed, NULL);
+  if (create(ahead)) return 1;
+  destroy(ahead);
+  return 0;
+}
+
+/* There are no more pieces than spares, so that the list of full ones has room. */
+int lsc_ahead_swap(struct lsc_ahead *ahead, struct lsc_piece piece, size_t *begin) {
+  pthread_mutex_lock(&ahead->lock);
+  while (!ahead->spares && !ahead->stop) pthread_cond_wait(&ahead->changed, &ahead->lock);
+  int go_on = !ahead->stop;
+  if (go_on) {
+    *begin = ahead->spare[--ahead->spares];
+    ahead->full[ahead->fulls++] = piece;
+    pthread_cond_signal(&ahead->changed);
+  }
+  pthread_mutex_unlock(&ahead->lock);
+  return go_on;
+}
+
+int lsc_ahead_take(struct lsc_ahead *ahead, struct lsc_piece *piece) {
+  pthread_mutex_lock(&ahead->lock);
+  while (!ahead->fulls && !ahead->done) pthread_cond_wait(&ahead->changed, &ahead->lock);
+  int found = ahead->fulls > 0;
+  if (found) {
+    *piece = ahead->full[0];
+    memmove(ahead->full, ahead->full + 1, --ahead->fulls * sizeof *ahead->full);
+  }
+  pthread_mutex_unlock(&ahead->lock);
+  return found;
+}
+
+void lsc_ahead_give_back(struct lsc_ahead *ahead, size_t begin) {
+  pthread_mutex_lock(&ahead->lock);
+  ahead->spare[ahead->spares++] = begin;
+  pthread_cond_signal(&ahead->changed);
+  pthread_mutex_unlock(&ahead->lock);
+}
+
+void lsc_ahead_stop(struct lsc_ahead *ahead) {
+  pthread_mutex_lock(&ahead->lock);
+  ahead->stop = 1;
+  pthread_cond_signal(&ahead->changed);
+  pthread_mutex_unlock(&ahead->lock);
+}
+
+void lsc_ahead_join(struct lsc_ahead *ahead) {
+  pthread_join(ahead->thread, NULL);
+  destroy(ahead);
+}
