@@ -20,11 +20,14 @@ enum { SNAPSHOT, RESERVE, ROWS, WHOLE, PARTS };
 
 static double seconds_of[PARTS];
 
-lsc_status __real_lsc_snapshot_take(lsc_session session, struct lsc_snapshot *snapshot);
-lsc_status __wrap_lsc_snapshot_take(lsc_session session, struct lsc_snapshot *snapshot);
-lsc_status __wrap_lsc_snapshot_take(lsc_session session, struct lsc_snapshot *snapshot) {
+lsc_status __real_lsc_snapshot_take_compared(lsc_session session, const struct lsc_comparison *clocks,
+                                             struct lsc_snapshot *snapshot);
+lsc_status __wrap_lsc_snapshot_take_compared(lsc_session session, const struct lsc_comparison *clocks,
+                                             struct lsc_snapshot *snapshot);
+lsc_status __wrap_lsc_snapshot_take_compared(lsc_session session, const struct lsc_comparison *clocks,
+                                             struct lsc_snapshot *snapshot) {
   double begin = bench_now();
-  lsc_status status = __real_lsc_snapshot_take(session, snapshot);
+  lsc_status status = __real_lsc_snapshot_take_compared(session, clocks, snapshot);
   seconds_of[SNAPSHOT] = bench_now() - begin;
   return status;
 }
