@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "rows.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "buckets.h"
+#include "create.h"
 #include "message.h"
 #include "progress.h"
 #include "step.h"
@@ -35,17 +35,6 @@ static lsc_status pieces_init(struct pieces *pieces, const struct lsc_fill *fill
     if (used) at += pieces->width[k] * PIECE_ROWS;
   }
   return LSC_OK;
-}
-
-static lsc_status select_columns(struct lsc_h5 *h5, const struct pieces *pieces, uint64_t events) {
-  lsc_status status = LSC_OK;
-  for (int k = 0; k < LSC_EVENT_COLUMNS && !status; k++) {
-    const struct lsc_column_desc *desc = &lsc_events_desc.column[k];
-    char path[64];
-    snprintf(path, sizeof path, "%s/%s", lsc_events_desc.group, desc->name);
-    if (pieces->values[k]) status = lsc_h5_select(h5, k, path, desc->type, events);
-  }
-  return status;
 }
 
 static lsc_status write_piece(struct lsc_h5 *h5, const struct pieces *pieces, uint64_t row, size_t count) {
@@ -101,7 +90,7 @@ lsc_status lsc_rows_write(struct lsc_h5 *h5, const struct lsc_fill *fill, uint64
   if (s->completed == 0) return LSC_OK;
   lsc_status status = pieces_init(&pieces, fill);
   if (status) return status;
-  status = select_columns(h5, &pieces, events);
+  status = lsc_create_select(h5, fill, events);
   if (!status) status = lsc_buckets_suit(fill) ? lsc_buckets_write(h5, fill) : write_pieces(h5, &pieces, fill);
   if (!status) status = check_ends(h5, &pieces, fill);
   free(pieces.block);
