@@ -5,7 +5,7 @@
 # What is done already is skipped. PYTHON: the interpreter to build for, if not the system's.
 set -u
 
-packages="gcc g++ libc6-dev make autoconf automake libtool pkg-config libopenmpi-dev openmpi-bin libhdf5-openmpi-dev
+packages="gcc g++ libc6-dev make autoconf automake libtool pkg-config libopenmpi-dev openmpi-bin libhdf5-openmpi-dev zlib1g-dev
   python3 python3-dev python3-numpy python3-h5py-mpi python3-mpi4py python3-pytest check"
 mode=${1:-run}
 case $mode in

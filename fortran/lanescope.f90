@@ -13,14 +13,15 @@ module lanescope
 
 contains
 
-  subroutine init_f08(path, comm, label, thread_lanes, stat, errmsg)
+  subroutine init_f08(path, comm, label, thread_lanes, stat, errmsg, compress)
     character(len=*), intent(in) :: path
     type(MPI_Comm), intent(in) :: comm
     character(len=*), intent(in), optional :: label
     logical, intent(in), optional :: thread_lanes
     integer(c_int), intent(out), optional :: stat
     character(len=*), intent(inout), optional :: errmsg
-    call lsc_init_on(path, comm%MPI_VAL, label, thread_lanes, stat, errmsg)
+    integer(c_int), intent(in), optional :: compress
+    call lsc_init_on(path, comm%MPI_VAL, label, thread_lanes, stat, errmsg, compress)
   end subroutine
 
 end module

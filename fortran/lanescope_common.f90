@@ -50,6 +50,7 @@ module lanescope_common
     real(c_double) :: timeout = 0
     integer(c_int) :: replace = 0
     integer(c_int) :: quiet = 0
+    integer(c_int) :: compress = 0
   end type
 
   interface
@@ -167,8 +168,9 @@ module lanescope_common
     module procedure end_long
   end interface
 
-  ! call lsc_init(path [, comm] [, label] [, thread_lanes] [, stat] [, errmsg]): opens the session of the process, or
-  ! joins the one that is open, whichever language opened it: then path, comm and label are the opener's.
+  ! call lsc_init(path [, comm] [, label] [, thread_lanes] [, stat] [, errmsg] [, compress]): opens the session of the
+  ! process, or joins the one that is open, whichever language opened it: then path, comm, label and compress are the
+  ! opener's.
   !   path          of the file, from the current folder of now
   !   comm          of the ranks that share the file, as an integer or of mpi_f08; without it MPI_COMM_WORLD where MPI
   !                 runs, else this process alone. Collective over it. May be freed afterwards
@@ -212,13 +214,14 @@ contains
     if (.not. (present(stat) .or. present(errmsg))) write (error_unit, '(4a)') 'lanescope: ', what, ': ', trim(text)
   end subroutine
 
-  subroutine lsc_init_on(path, comm, label, thread_lanes, stat, errmsg)
+  subroutine lsc_init_on(path, comm, label, thread_lanes, stat, errmsg, compress)
     character(len=*), intent(in) :: path
     integer(c_int), intent(in), optional, target :: comm
     character(len=*), intent(in), optional :: label
     logical, intent(in), optional :: thread_lanes
     integer(c_int), intent(out), optional :: stat
     character(len=*), intent(inout), optional :: errmsg
+    integer(c_int), intent(in), optional :: compress
     type(init_options) :: options
     character(kind=c_char, len=:), allocatable, target :: label_text
     integer(c_int) :: status
@@ -228,28 +231,31 @@ contains
       label_text = trim(label)//c_null_char
       options%label = c_loc(label_text)
     end if
+    if (present(compress)) options%compress = compress
     status = c_init_as(API_FORTRAN, trim(path)//c_null_char, options)
     if (status == LSC_OK .and. present(thread_lanes)) status = c_fortran_lanes(merge(1_c_int, 0_c_int, thread_lanes))
     call finish('lsc_init', status, stat, errmsg)
   end subroutine
 
-  subroutine init_alone(path, label, thread_lanes, stat, errmsg)
+  subroutine init_alone(path, label, thread_lanes, stat, errmsg, compress)
     character(len=*), intent(in) :: path
     character(len=*), intent(in), optional :: label
     logical, intent(in), optional :: thread_lanes
     integer(c_int), intent(out), optional :: stat
     character(len=*), intent(inout), optional :: errmsg
-    call lsc_init_on(path, label=label, thread_lanes=thread_lanes, stat=stat, errmsg=errmsg)
+    integer(c_int), intent(in), optional :: compress
+    call lsc_init_on(path, label=label, thread_lanes=thread_lanes, stat=stat, errmsg=errmsg, compress=compress)
   end subroutine
 
-  subroutine init_integer(path, comm, label, thread_lanes, stat, errmsg)
+  subroutine init_integer(path, comm, label, thread_lanes, stat, errmsg, compress)
     character(len=*), intent(in) :: path
     integer(c_int), intent(in) :: comm
     character(len=*), intent(in), optional :: label
     logical, intent(in), optional :: thread_lanes
     integer(c_int), intent(out), optional :: stat
     character(len=*), intent(inout), optional :: errmsg
-    call lsc_init_on(path, comm, label, thread_lanes, stat, errmsg)
+    integer(c_int), intent(in), optional :: compress
+    call lsc_init_on(path, comm, label, thread_lanes, stat, errmsg, compress)
   end subroutine
 
   ! Of who opened the session by lsc_init: writes the file and closes the session; collective over the ranks. Of who

@@ -13,6 +13,7 @@ lanescope $PACKAGE_VERSION
   MPI               $lsc_mpi_text
   MPI launcher      ${lsc_mpirun_text:-off: no MPI}
   parallel HDF5     $lsc_hdf5_text
+  zlib              $lsc_zlib_text
   Python            $lsc_python_text
   Fortran           $lsc_fortran_text
   unit tests        $lsc_check_text

@@ -13,7 +13,7 @@
 
 enum { ALL_MERGED, SOME_SKIPPED, NOTHING_WRITTEN };
 
-static const char usage[] = "usage: lanescope-merge [-q] [--] OUT IN...\n";
+static const char usage[] = "usage: lanescope-merge [-q] [-z LEVEL] [--] OUT IN...\n";
 static const char help[] =
     "\n"
     "Merges files of one run of lanescope into the file OUT:\n"
@@ -28,22 +28,34 @@ static const char help[] =
     "off, of another run, or not of lanescope is named and left out. OUT appears whole or not at all, and replaces a\n"
     "file of that name, but none of the inputs. No MPI is needed; under a launcher the first process does it all.\n"
     "\n"
-    "  -q, --quiet    say only what is wrong\n"
-    "  -h, --help     print this\n"
-    "  -V, --version  print the version\n"
+    "  -q, --quiet           say only what is wrong\n"
+    "  -z, --compress LEVEL  compress OUT: zlib's level, 1 to 9\n"
+    "  -h, --help            print this\n"
+    "  -V, --version         print the version\n"
     "\n"
     "Exit status: 0: all inputs are in OUT; 1: OUT was written, but some input was left out; 2: nothing was written.\n"
     "\n"
     "Example: lanescope-merge run.h5 run.rank*.h5\n";
 
 struct arguments {
-  int quiet;
+  int quiet, level;
   const char *out;
   char **in;
   int inputs;
 };
 
 static void complain(const char *text) { fprintf(stderr, "lanescope-merge: %s\n", text); }
+
+/* text: NULL behind the last argument. */
+static int take_level(const char *text, struct arguments *arguments) {
+  if (!text || text[0] < '1' || text[0] > '9' || text[1]) {
+    fprintf(stderr, "lanescope-merge: --compress takes a level from 1 to 9%s%s\n", text ? ", not " : "",
+            text ? text : "");
+    return 0;
+  }
+  arguments->level = text[0] - '0';
+  return 1;
+}
 
 /* -1: go on; else the exit status. */
 static int parse(int argc, char **argv, struct arguments *arguments) {
@@ -61,6 +73,10 @@ static int parse(int argc, char **argv, struct arguments *arguments) {
     if (strcmp(option, "-V") == 0 || strcmp(option, "--version") == 0) {
       printf("lanescope-merge %s\n", lsc_version());
       return ALL_MERGED;
+    }
+    if (strcmp(option, "-z") == 0 || strcmp(option, "--compress") == 0) {
+      if (!take_level(argv[++at], arguments)) return NOTHING_WRITTEN;
+      continue;
     }
     if (strcmp(option, "-q") != 0 && strcmp(option, "--quiet") != 0) {
       fprintf(stderr, "lanescope-merge: there is no option %s\n%s", option, usage);
@@ -132,7 +148,7 @@ static lsc_status merge(const struct arguments *arguments, struct lsc_run *run) 
   struct lsc_union all = {0};
   lsc_status status = lsc_run_arrange(run);
   if (!status) status = lsc_union_make(&all, run);
-  if (!status) status = lsc_union_write(&all, run, arguments->out);
+  if (!status) status = lsc_union_write(&all, run, arguments->out, arguments->level);
   if (!status) {
     say_missing(run);
     say_lost(&all, run);

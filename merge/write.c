@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "write.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cells.h"
+#include "chunk.h"
 #include "create.h"
 #include "message.h"
 #include "publish.h"
@@ -17,6 +17,8 @@ struct writing {
   struct lsc_run *run;
   struct lsc_fill columns; /* which there are */
   struct lsc_h5 *h5;
+  int level;               /* of compression; 0: none */
+  struct lsc_chunk_writer chunk;
   uint64_t row;            /* of /events that comes next */
   int64_t *values;         /* [PIECE_ROWS] of the widest type */
 };
@@ -48,11 +50,13 @@ static lsc_status write_piece(struct writing *w, const struct lsc_calls *calls, 
   lsc_status status = LSC_OK;
   for (int k = 0; k < LSC_EVENT_COLUMNS && !status; k++) {
     if (!lsc_fill_has_event_column(&w->columns, k)) continue;
+    void *values = w->level ? lsc_chunk_writer_place(&w->chunk, k) : w->values;
     for (size_t i = 0; i < count; i++) {
-      put_value(w->values, lsc_events_desc.column[k].type, i, value_of(calls, ids[i], k, rank));
+      put_value(values, lsc_events_desc.column[k].type, i, value_of(calls, ids[i], k, rank));
     }
-    status = lsc_h5_write_rows(w->h5, k, w->row, count, w->values);
+    if (!w->level) status = lsc_h5_write_rows(w->h5, k, w->row, count, values);
   }
+  if (w->level) status = lsc_chunk_writer_filled(&w->chunk, count);
   w->row += count;
   return status;
 }
@@ -66,37 +70,30 @@ static lsc_status write_rank(struct writing *w, int rank) {
   if (!status && calls.completed > w->all->events - w->row) {
     status = lsc_fail(LSC_INVALID, "the inputs changed while they were merged");
   }
-  for (size_t done = 0; done < calls.completed && !status; done += PIECE_ROWS) {
-    size_t left = calls.completed - done;
-    status = write_piece(w, &calls, order.call + done, left < PIECE_ROWS ? left : PIECE_ROWS, rank);
+  for (size_t done = 0, count; done < calls.completed && !status; done += count) {
+    size_t left = calls.completed - done, most = w->level ? lsc_chunk_writer_room(&w->chunk) : PIECE_ROWS;
+    count = left < most ? left : most;
+    status = write_piece(w, &calls, order.call + done, count, rank);
   }
   lsc_rank_order_free(&order);
   lsc_calls_free(&calls);
   return status;
 }
 
-static lsc_status select_columns(struct writing *w) {
-  lsc_status status = LSC_OK;
-  for (int k = 0; k < LSC_EVENT_COLUMNS && !status; k++) {
-    const struct lsc_column_desc *desc = &lsc_events_desc.column[k];
-    char path[80];
-    snprintf(path, sizeof path, "%s/%s", lsc_events_desc.group, desc->name);
-    if (lsc_fill_has_event_column(&w->columns, k)) {
-      status = lsc_h5_select(w->h5, k, path, desc->type, w->all->events);
-    }
-  }
-  return status;
+static lsc_status get_memory(struct writing *w) {
+  if (w->level) return lsc_chunk_writer_init(&w->chunk, w->h5, &w->columns, w->all->events, w->level);
+  w->values = malloc(PIECE_ROWS * sizeof *w->values);
+  return w->values ? LSC_OK : lsc_fail(LSC_NO_MEMORY, "no memory for a piece of /events");
 }
 
-static lsc_status write_events(struct writing *w, const char *path) {
-  w->values = malloc(PIECE_ROWS * sizeof *w->values);
-  if (!w->values) return lsc_fail(LSC_NO_MEMORY, "no memory for a piece of /events");
-  lsc_status status = lsc_h5_open(&w->h5, path);
-  if (!status) status = select_columns(w);
+static lsc_status write_events(struct writing *w) {
+  lsc_status status = get_memory(w);
+  if (!status) status = lsc_create_select(w->h5, &w->columns, w->all->events);
   for (int rank = 0; rank < w->run->size && !status; rank++) status = write_rank(w, rank);
   if (!status && w->row != w->all->events) status = lsc_fail(LSC_INVALID, "the inputs changed while they were merged");
+  lsc_chunk_writer_free(&w->chunk);
   free(w->values);
-  return lsc_h5_close(w->h5, status);
+  return status;
 }
 
 static int is_own(const char *name, size_t length) {
@@ -145,23 +142,26 @@ static void set_columns(struct writing *w) {
   }
 }
 
-static lsc_status create(const struct writing *w, const struct lsc_target *target,
-                         const struct lsc_metadata *metadata) {
+/* All but the calls; the file stays open. */
+static lsc_status create(struct writing *w, const struct lsc_target *target, const struct lsc_metadata *metadata) {
   struct lsc_table_size sizes[LSC_TABLE_COUNT];
   const struct lsc_table *table = w->all->table;
-  struct lsc_h5 *h5;
-  uint64_t bytes;
   for (int i = 0; i < LSC_TABLE_COUNT; i++) {
     sizes[i] = (struct lsc_table_size){table[i].rows, lsc_table_text_bytes(&table[i])};
   }
-  const struct lsc_contents contents = {
-      .sizes = sizes, .fill = &w->columns, .events = w->all->events, .name = target->path, .metadata = metadata};
-  lsc_status status = lsc_create(target->temporary, &contents, &h5);
+  const struct lsc_contents contents = {.sizes = sizes,
+                                        .fill = &w->columns,
+                                        .events = w->all->events,
+                                        .level = w->level,
+                                        .name = target->path,
+                                        .metadata = metadata};
+  lsc_status status = lsc_create(target->temporary, &contents, &w->h5);
   for (int i = 0; i < LSC_TABLE_COUNT && !status; i++) {
     const struct lsc_table_rows rows = {&table[i], 0, table[i].rows};
-    status = lsc_create_rows(h5, &w->columns, (enum lsc_table_id)i, 0, &rows);
+    status = lsc_create_rows(w->h5, &w->columns, (enum lsc_table_id)i, 0, &rows);
   }
-  return h5 ? lsc_create_end(h5, target->temporary, status, &bytes) : status;
+  if (status || !w->level) return status;
+  return lsc_create_reserve(target->temporary, target->path, lsc_chunk_writer_bound(&w->columns, w->all->events));
 }
 
 static lsc_status write_target(struct writing *w, struct lsc_target *target) {
@@ -169,12 +169,13 @@ static lsc_status write_target(struct writing *w, struct lsc_target *target) {
   lsc_status status = make_metadata(w, &metadata);
   if (!status) status = create(w, target, &metadata);
   lsc_metadata_free(&metadata);
-  if (!status) status = write_events(w, target->temporary);
+  if (!status) status = write_events(w);
+  status = lsc_h5_close(w->h5, status);
   return status ? status : lsc_target_publish(target);
 }
 
-lsc_status lsc_union_write(const struct lsc_union *all, struct lsc_run *run, const char *path) {
-  struct writing w = {.all = all, .run = run};
+lsc_status lsc_union_write(const struct lsc_union *all, struct lsc_run *run, const char *path, int level) {
+  struct writing w = {.all = all, .run = run, .level = level};
   struct lsc_target target;
   lsc_status status = lsc_target_open(&target, path);
   if (status) return status;

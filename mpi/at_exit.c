@@ -105,7 +105,8 @@ static lsc_status make_plan(struct plan *plan, lsc_session session, const char *
   plan->session = session;
   plan->order = lsc_attached_order(session);
   plan->path = lsc_absolute_path(path);
-  plan->options = (lsc_save_options){.size = sizeof given, .timeout = given.timeout, .quiet = given.quiet};
+  plan->options = (lsc_save_options){
+      .size = sizeof given, .timeout = given.timeout, .quiet = given.quiet, .compress = given.compress};
   if (plan->path && copy_text(given.python_version, &plan->options.python_version) &&
       copy_text(given.command_line, &plan->options.command_line)) {
     return LSC_OK;

@@ -23,6 +23,7 @@ static void start(struct lsc_collection *c, const lsc_save_options *options) {
   lsc_metadata_init(&c->metadata);
   lsc_collection_enter(c, LSC_STEP_ARGUMENTS);
   lsc_collection_note(c, lsc_options_take(options, &c->options));
+  lsc_collection_note(c, lsc_options_level(&c->options, &c->level));
   c->arrival = lsc_arrival_ns(&c->options);
   c->timeout = lsc_timeout_ns(c->options.timeout);
   c->grace = c->timeout < LONGEST_GRACE ? c->timeout : LONGEST_GRACE;

@@ -46,6 +46,12 @@ char *lsc_rank_path(const char *path, int rank);
 lsc_status lsc_options_take(const lsc_save_options *given, lsc_save_options *taken);
 
 /*
+ * The level of compression, 0 for none: options->compress if that is not 0, else LANESCOPE_COMPRESS if that is a level.
+ * LSC_OK; LSC_INVALID: options->compress is none.
+ */
+lsc_status lsc_options_level(const lsc_save_options *options, int *level);
+
+/*
  * What the launcher told this process: 1 and rank, size if several were started, else 0 (rank 0 of 1). mpi/launcher.c.
  */
 int lsc_launcher_rank(int *rank, int *size);

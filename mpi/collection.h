@@ -30,6 +30,9 @@
   X(LEAVE, "leave")     /* it again, after a failure: open on all? */      \
   X(WRITE, "write")     /* each rank's rows */                             \
   X(CLOSE, "close")     /* the shared file */                              \
+  X(CHUNKS, "chunks")   /* instead of OPEN to CLOSE: memory for chunks */  \
+  X(RESERVE, "reserve") /* all compressed, and their space reserved */     \
+  X(PACKED, "packed")   /* all chunks written */                           \
   X(PUBLISH, "publish") /* the file stands under its name */
 
 enum lsc_agreement {
@@ -47,7 +50,12 @@ enum lsc_collect_tag {
   LSC_TAG_OFFSETS,
   LSC_TAG_COUNTS,
   LSC_TAG_TABLES,
-  LSC_TAG_FILE
+  LSC_TAG_FILE,
+  LSC_TAG_RANK_ROWS,
+  LSC_TAG_ALL_ROWS,
+  LSC_TAG_BORDER,
+  LSC_TAG_SIZES,
+  LSC_TAG_CHUNKS
 };
 
 struct lsc_collection {
@@ -76,12 +84,13 @@ struct lsc_collection {
   struct lsc_table_size sizes[LSC_TABLE_COUNT];  /* of all ranks */
   struct lsc_table merged[LSC_TABLE_COUNT]; /* rank 0: rows on their way to the file, or all of them */
   int keeps;                                /* rank 0: all of them */
-  struct lsc_h5 *file;                      /* rank 0, in phase 1 */
+  struct lsc_h5 *file;                      /* rank 0, in phase 1; a compressed file until it is whole */
   struct lsc_metadata metadata;             /* rank 0 */
 
   struct lsc_target target;    /* rank 0 */
   char *final, *temporary;     /* rank 0's target, as every rank knows it */
-  uint64_t bytes;              /* size of the file */
+  uint64_t bytes;              /* size of the file, where it is made before it is shared */
+  int level;                   /* zlib's, 0: /events is not compressed; rank 0's, which all know once it is shared */
 };
 
 /* Keeps a failure of this rank, with its step and its message, unless it has one already. Returns status. */
@@ -119,5 +128,8 @@ extern uint64_t lsc_report_most;
  * lsc_collection_agree.
  */
 lsc_status lsc_collection_store(struct lsc_collection *c);
+
+/* store_compressed.c: the same, once all know the level, which is not 0. */
+lsc_status lsc_collection_store_compressed(struct lsc_collection *c);
 
 #endif

@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "h5.h"
+#include "chunks.h"
 #include "message.h"
 #include "step.h"
 
@@ -64,7 +64,10 @@ static lsc_status reserve_events(struct lsc_h5 *h5, const struct lsc_contents *c
   for (int column = 0; column < lsc_events_desc.columns && !status; column++) {
     if (!lsc_fill_has_event_column(contents->fill, column)) continue;
     const struct lsc_column_desc *desc = &lsc_events_desc.column[column];
-    status = lsc_h5_reserve(h5, desc->name, desc->type, contents->events);
+    status = contents->level && contents->events
+                 ? lsc_h5_reserve_chunks(h5, desc->name, desc->type, contents->events,
+                                         lsc_chunks_rows(contents->events), contents->level)
+                 : lsc_h5_reserve(h5, desc->name, desc->type, contents->events);
   }
   return status;
 }
@@ -94,11 +97,9 @@ static lsc_status write_all(int file, const char *name, const char *bytes, size_
 }
 
 /* posix_fallocate returns its error; where the file system has no way to reserve, the file may still be written. */
-static lsc_status reserve_space(int file, const char *name, uint64_t bytes) {
+static lsc_status reserve_space(int file, const char *name, uint64_t from, uint64_t bytes) {
   int error;
-  lsc_status status = lsc_step(LSC_STEP_RESERVE);
-  if (status) return status;
-  do error = posix_fallocate(file, 0, (off_t)bytes);
+  do error = posix_fallocate(file, (off_t)from, (off_t)bytes);
   while (error == EINTR);
   if (!error || error == EOPNOTSUPP || error == EINVAL || error == ENOSYS) return LSC_OK;
   return lsc_fail(LSC_IO, "cannot reserve %llu bytes for '%s': %s", (unsigned long long)bytes, name, strerror(error));
@@ -118,12 +119,19 @@ static uint64_t table_bytes(const struct lsc_contents *contents, int id) {
   return rows * width + 2 * (contents->sizes[id].text + rows * texts * 24);
 }
 
+/* What HDF5 needs to find the chunks of a column. */
+static uint64_t index_bytes(const struct lsc_contents *contents) {
+  uint64_t rows = lsc_chunks_rows(contents->events);
+  return rows ? lsc_h5_index_bound(contents->events / rows + 1) : 0;
+}
+
 static uint64_t rows_bytes(const struct lsc_contents *contents) {
   uint64_t bytes = 0;
   for (int id = 0; id < LSC_TABLE_COUNT; id++) bytes += table_bytes(contents, id);
   for (int column = 0; column < lsc_events_desc.columns; column++) {
     if (!lsc_fill_has_event_column(contents->fill, column)) continue;
-    bytes += contents->events * lsc_type_size(lsc_events_desc.column[column].type);
+    bytes += contents->level ? index_bytes(contents)
+                             : contents->events * lsc_type_size(lsc_events_desc.column[column].type);
   }
   return bytes;
 }
@@ -134,7 +142,8 @@ static lsc_status put_image(const char *path, const char *name, const void *imag
   int file = status ? -1 : open(path, O_RDWR | O_CLOEXEC);
   if (file < 0) return status ? status : lsc_fail(LSC_IO, "cannot open '%s': %s", path, strerror(errno));
   status = write_all(file, name, image, size);
-  if (!status) status = reserve_space(file, name, size + rows + MOST_HEADERS);
+  if (!status) status = lsc_step(LSC_STEP_RESERVE);
+  if (!status) status = reserve_space(file, name, 0, size + rows + MOST_HEADERS);
   if (close(file) < 0 && !status) status = lsc_fail(LSC_IO, "cannot write '%s': %s", name, strerror(errno));
   return status;
 }
@@ -167,6 +176,29 @@ lsc_status lsc_create_rows(struct lsc_h5 *h5, const struct lsc_fill *fill, enum 
     if (!has_column(fill, id, k)) continue;
     lsc_column_view view = lsc_table_view_rows(rows->table, k, rows->first, rows->count);
     status = lsc_h5_write_view(h5, slot_of(id, k), row, &view);
+  }
+  return status;
+}
+
+/* HDF5 takes space from the beginning on, so that what was not needed of the first reservation is used, too. */
+lsc_status lsc_create_reserve(const char *path, const char *name, uint64_t packed) {
+  struct stat info;
+  int file = open(path, O_RDWR | O_CLOEXEC);
+  if (file < 0) return lsc_fail(LSC_IO, "cannot open '%s': %s", path, strerror(errno));
+  lsc_status status = LSC_OK;
+  if (fstat(file, &info) < 0) status = lsc_fail(LSC_IO, "cannot look at '%s': %s", path, strerror(errno));
+  else if (packed) status = reserve_space(file, name, (uint64_t)info.st_size, packed);
+  if (close(file) < 0 && !status) status = lsc_fail(LSC_IO, "cannot write '%s': %s", name, strerror(errno));
+  return status;
+}
+
+lsc_status lsc_create_select(struct lsc_h5 *h5, const struct lsc_fill *fill, uint64_t events) {
+  lsc_status status = LSC_OK;
+  for (int k = 0; k < LSC_EVENT_COLUMNS && !status; k++) {
+    const struct lsc_column_desc *desc = &lsc_events_desc.column[k];
+    char path[64];
+    snprintf(path, sizeof path, "%s/%s", lsc_events_desc.group, desc->name);
+    if (lsc_fill_has_event_column(fill, k)) status = lsc_h5_select(h5, k, path, desc->type, events);
   }
   return status;
 }

@@ -7,6 +7,7 @@
 #define LSC_CREATE_H
 
 #include "fill.h"
+#include "h5.h"
 #include "metadata.h"
 
 /* Over all ranks; text: bytes of all texts together. */
@@ -18,14 +19,15 @@ struct lsc_contents {
   const struct lsc_table_size *sizes; /* [LSC_TABLE_COUNT] */
   const struct lsc_fill *fill;        /* only its apis, threads and tasks: which columns there are */
   uint64_t events;                    /* rows of /events, of all ranks */
+  int level;                          /* of zlib, 1 to 9: /events is compressed; 0: it is not */
   const char *name;                   /* of the file that it is going to be, for messages */
   const struct lsc_metadata *metadata;
 };
 
 /*
- * Lays out the empty file `path` and reserves its space on the disk; h5: receives the file, open for lsc_create_rows,
- * and is NULL on failure. LSC_OK; LSC_HDF5; LSC_IO: no space, among others; LSC_NO_MEMORY. On failure the caller
- * removes the file.
+ * Lays out the empty file `path` and reserves its space on the disk, but for that of compressed rows; h5: receives the
+ * file, open for lsc_create_rows, and is NULL on failure. LSC_OK; LSC_HDF5; LSC_IO: no space, among others;
+ * LSC_NO_MEMORY. On failure the caller removes the file.
  */
 lsc_status lsc_create(const char *path, const struct lsc_contents *contents, struct lsc_h5 **h5);
 
@@ -39,6 +41,15 @@ struct lsc_table_rows {
  * LSC_NO_MEMORY. */
 lsc_status lsc_create_rows(struct lsc_h5 *h5, const struct lsc_fill *fill, enum lsc_table_id id, uint64_t row,
                            const struct lsc_table_rows *rows);
+
+/*
+ * Reserves space for `packed` more bytes, of all chunks of a compressed file that is open since lsc_create. name: of
+ * the file that it is going to be. LSC_OK, LSC_IO.
+ */
+lsc_status lsc_create_reserve(const char *path, const char *name, uint64_t packed);
+
+/* Opens every column of /events that the run has by its number (LSC_EVENT_…), as lsc_h5_select does. */
+lsc_status lsc_create_select(struct lsc_h5 *h5, const struct lsc_fill *fill, uint64_t events);
 
 /* Closes the file, whose size is now final. As lsc_h5_close; bytes: receives the size. */
 lsc_status lsc_create_end(struct lsc_h5 *h5, const char *path, lsc_status status, uint64_t *bytes);

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+#define _GNU_SOURCE /* memfd_create */
 #include "h5_file.h"
 
 #include <errno.h>
@@ -6,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "h5_read.h"
@@ -116,6 +118,12 @@ static lsc_status make_access(struct lsc_h5 *h5) {
   return LSC_OK;
 }
 
+/* No more space of the file is taken than what is asked for, so that it can be reserved before. */
+static lsc_status allocate_exactly(struct lsc_h5 *h5) {
+  if (H5Pset_meta_block_size(h5->access, 0) >= 0 && H5Pset_small_data_block_size(h5->access, 0) >= 0) return LSC_OK;
+  return lsc_h5_fail(h5, "set how space is allocated", "");
+}
+
 static lsc_status open_file(struct lsc_h5 *h5, enum place place, void *comm) {
   lsc_status status = set_driver(h5, place, comm);
   if (!status) {
@@ -140,6 +148,8 @@ static lsc_status open_alone(struct lsc_h5 **h5, const char *path, enum place pl
   *h5 = h5_new(path);
   if (!*h5) return LSC_NO_MEMORY;
   lsc_status status = make_access(*h5);
+  (*h5)->is_own = place == ON_DISK;
+  if (!status && (*h5)->is_own) status = allocate_exactly(*h5);
   return checked(h5, status ? status : open_file(*h5, place, NULL));
 }
 
@@ -184,8 +194,22 @@ lsc_status lsc_h5_image(struct lsc_h5 *h5, void **bytes, size_t *size) {
   return status;
 }
 
+/*
+ * What HDF5 still has to write of a file that is not wanted goes into memory, which is let go at once: where the disk
+ * has failed, the close would fail, too, after which HDF5 1.10 crashes at its end.
+ */
+static void give_up(struct lsc_h5 *h5) {
+  void *handle = NULL;
+  if (!h5->is_own || h5->file < 0 || H5Fget_vfd_handle(h5->file, H5P_DEFAULT, &handle) < 0) return;
+  int nowhere = memfd_create("lanescope", MFD_CLOEXEC);
+  if (nowhere < 0) return;
+  dup3(nowhere, *(int *)handle, O_CLOEXEC);
+  close(nowhere);
+}
+
 lsc_status lsc_h5_close(struct lsc_h5 *h5, lsc_status status) {
   if (!h5) return status;
+  if (status) give_up(h5);
   for (int i = 0; i < LSC_H5_SLOTS; i++) {
     if (h5->slot[i].data >= 0) H5Dclose(h5->slot[i].data);
     if (h5->slot[i].type >= 0) H5Tclose(h5->slot[i].type);

@@ -45,7 +45,7 @@ int lsc_h5_is_open(const struct lsc_h5 *h5);
 
 /*
  * Closes everything and frees h5, also on failure; NULL is fine. Returns status, with its message, if that is a
- * failure; else LSC_OK, LSC_HDF5.
+ * failure, after which nothing more is written to a file that lsc_h5_open has opened; else LSC_OK, LSC_HDF5.
  */
 lsc_status lsc_h5_close(struct lsc_h5 *h5, lsc_status status);
 
@@ -75,5 +75,19 @@ lsc_status lsc_h5_read_rows(struct lsc_h5 *h5, int slot, uint64_t first, uint64_
 
 /* Rows from `first` on of a selected dataset, of any type. With the serial driver, if they are texts. */
 lsc_status lsc_h5_write_view(struct lsc_h5 *h5, int slot, uint64_t first, const lsc_column_view *view);
+
+/*
+ * A dataset of the current group in chunks of so many rows, shuffled and deflated (level: 1 to 9), whose chunks are
+ * written later, each whole and as the filters would make it. row: the first of the chunk. slot: as lsc_h5_select has
+ * it. Not collective, with the serial driver.
+ */
+lsc_status lsc_h5_reserve_chunks(struct lsc_h5 *h5, const char *name, lsc_type type, uint64_t rows, uint64_t chunk_rows,
+                                 int level);
+lsc_status lsc_h5_write_chunk(struct lsc_h5 *h5, int slot, uint64_t row, const void *bytes, size_t size);
+/* Bytes of a chunk as it lies in the file, and the bytes. */
+lsc_status lsc_h5_chunk_size(struct lsc_h5 *h5, int slot, uint64_t row, uint64_t *size);
+lsc_status lsc_h5_read_chunk(struct lsc_h5 *h5, int slot, uint64_t row, void *bytes);
+/* The most bytes that HDF5 takes to find so many chunks of one dataset, written in order. */
+uint64_t lsc_h5_index_bound(uint64_t chunks);
 
 #endif

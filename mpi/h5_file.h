@@ -21,6 +21,7 @@ struct lsc_h5 {
   hid_t file, group; /* group is the file itself at the root */
   hid_t access;      /* until the file is open */
   int descriptor;    /* of a prepared file, or -1 */
+  int is_own;        /* on disk, opened to be changed by this process alone */
   struct {
     hid_t data, type;
     char path[64]; /* cut where it is longer; for messages */

@@ -40,12 +40,22 @@ static lsc_status check_api(lsc_api api) {
   return lsc_fail(LSC_INVALID, "no API has the number %d", (int)api);
 }
 
-static lsc_status check(const char *path, const lsc_init_options *options) {
+static lsc_status check_path(const char *path) {
   if (!path || !path[0]) return lsc_fail(LSC_INVALID, "the path of the file is %s", path ? "empty" : "NULL");
-  if (options && options->size != sizeof *options)
-    return lsc_fail(LSC_INVALID, "lsc_init_options has size %zu; set it to sizeof(lsc_init_options), here %zu",
-                    options->size, sizeof *options);
   return LSC_OK;
+}
+
+/* What lies within the given options, which an older program may have built shorter; the rest is 0. */
+static lsc_status take_options(const lsc_init_options *given, lsc_init_options *taken) {
+  int level;
+  *taken = (lsc_init_options){.size = sizeof *taken};
+  if (!given) return LSC_OK;
+  if (given->size < sizeof given->size || given->size > sizeof *taken)
+    return lsc_fail(LSC_INVALID, "lsc_init_options has size %zu; set it to sizeof(lsc_init_options), here %zu",
+                    given->size, sizeof *taken);
+  memcpy(taken, given, given->size);
+  taken->size = sizeof *taken;
+  return lsc_options_level(&(lsc_save_options){.compress = taken->compress}, &level);
 }
 
 /* The session is what lsc_init opened, if it can be the default. Under the mutex. */
@@ -61,7 +71,8 @@ static lsc_status take_over(lsc_session session, lsc_api api, char *path, const 
   run.options = (lsc_save_options){.size = sizeof run.options,
                                    .timeout = options->timeout,
                                    .replace = options->replace,
-                                   .quiet = options->quiet};
+                                   .quiet = options->quiet,
+                                   .compress = options->compress};
   return LSC_OK;
 }
 
@@ -104,7 +115,8 @@ static lsc_status join_or_open(lsc_api api, const char *path, const lsc_init_opt
 /* As long as MPI runs, the session has a communicator and is collected at MPI_Finalize at the latest. */
 static lsc_status attach(lsc_session session, const char *path, const lsc_init_options *options) {
   if (!options->comm && !lsc_mpi_is_active()) return LSC_OK;
-  lsc_save_options saving = {.size = sizeof saving, .timeout = options->timeout, .quiet = options->quiet};
+  lsc_save_options saving = {.size = sizeof saving, .timeout = options->timeout, .quiet = options->quiet,
+                             .compress = options->compress};
   lsc_status status = lsc_attach_fortran(session, options->comm ? *options->comm : LSC_COMM_WORLD, options->timeout);
   return status == LSC_OK ? lsc_collect_at_exit(session, path, &saving) : status;
 }
@@ -115,14 +127,14 @@ static lsc_status close_run(lsc_session session) {
 }
 
 lsc_status lsc_init_as(lsc_api api, const char *path, const lsc_init_options *options) {
-  static const lsc_init_options usual = {.size = sizeof usual};
+  lsc_init_options taken;
   lsc_session opened;
   lsc_status status = check_api(api);
-  if (status == LSC_OK) status = check(path, options);
-  if (!options) options = &usual;
-  if (status == LSC_OK) status = join_or_open(api, path, options, &opened);
+  if (status == LSC_OK) status = check_path(path);
+  if (status == LSC_OK) status = take_options(options, &taken);
+  if (status == LSC_OK) status = join_or_open(api, path, &taken, &opened);
   if (status != LSC_OK || !opened) return status;
-  status = attach(opened, path, options);
+  status = attach(opened, path, &taken);
   if (status != LSC_OK) close_run(opened);
   return status;
 }

@@ -33,6 +33,8 @@ typedef struct lsc_save_options {
   int keep_events;            /* 1: where this is the only rank, the report holds /events, too */
   int leaving;                /* 1: this rank is here because something failed, and the others may never come: it waits
                                  for them LANESCOPE_GRACE seconds, or 10, and no longer than the timeout */
+  int compress;               /* zlib's level, 1 to 9, for the columns of /events, rank 0's counts; 0: that of
+                                 LANESCOPE_COMPRESS, or none */
 } lsc_save_options;
 
 typedef struct lsc_init_options {
@@ -43,6 +45,7 @@ typedef struct lsc_init_options {
   double timeout;    /* as in lsc_save_options, likewise the rest; also for attaching */
   int replace;
   int quiet;
+  int compress;
 } lsc_init_options;
 
 /*
@@ -53,8 +56,8 @@ typedef struct lsc_init_options {
  * If a default session is open already, opened by whatever language, this joins it: LSC_OK, not collective, and
  * path and options are the opener's. Who opened it collects it, once.
  *
- * LSC_OK; LSC_INVALID: path is NULL or empty, or options->size is unknown; and the statuses of lsc_session_open,
- * lsc_attach_fortran and lsc_collect_at_exit. After a failure no session is open.
+ * LSC_OK; LSC_INVALID: path is NULL or empty, options->size is unknown, or compress is no level; and the statuses of
+ * lsc_session_open, lsc_attach_fortran and lsc_collect_at_exit. After a failure no session is open.
  */
 LSC_API lsc_status lsc_init(const char *path, const lsc_init_options *options);
 

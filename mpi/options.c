@@ -32,6 +32,14 @@ int64_t lsc_arrival_ns(const lsc_save_options *options) {
   return grace < timeout ? grace : timeout;
 }
 
+lsc_status lsc_options_level(const lsc_save_options *options, int *level) {
+  const char *text = getenv("LANESCOPE_COMPRESS");
+  int is_level = text && text[0] >= '0' && text[0] <= '9' && !text[1];
+  *level = options->compress ? options->compress : is_level ? text[0] - '0' : 0;
+  if (*level >= 0 && *level <= 9) return LSC_OK;
+  return lsc_fail(LSC_INVALID, "compress is %d; give a level from 1 to 9, or 0 for none", options->compress);
+}
+
 static int length_without_suffix(const char *path) {
   size_t length = strlen(path);
   if (length > 3 && strcmp(path + length - 3, ".h5") == 0 && path[length - 4] != '/') length -= 3;

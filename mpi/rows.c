@@ -1,23 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "rows.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #include "buckets.h"
+#include "create.h"
 #include "message.h"
 #include "step.h"
-
-static lsc_status select_columns(struct lsc_h5 *h5, const struct lsc_fill *fill, uint64_t events) {
-  lsc_status status = LSC_OK;
-  for (int k = 0; k < LSC_EVENT_COLUMNS && !status; k++) {
-    const struct lsc_column_desc *desc = &lsc_events_desc.column[k];
-    char path[64];
-    snprintf(path, sizeof path, "%s/%s", lsc_events_desc.group, desc->name);
-    if (lsc_fill_has_event_column(fill, k)) status = lsc_h5_select(h5, k, path, desc->type, events);
-  }
-  return status;
-}
 
 /* One row of each column, read from the file and compared with what was written there. */
 static lsc_status check_row(struct lsc_h5 *h5, const struct lsc_fill *fill, size_t row,
@@ -49,7 +38,7 @@ lsc_status lsc_rows_write(struct lsc_h5 *h5, const struct lsc_fill *fill, uint64
   lsc_status status = lsc_step(LSC_STEP_PIECE);
   if (!status) status = lsc_buckets_new(fill, &buckets);
   if (status) return status;
-  status = select_columns(h5, fill, events);
+  status = lsc_create_select(h5, fill, events);
   if (!status) status = write_and_check(h5, fill, buckets);
   lsc_buckets_free(buckets);
   return status;

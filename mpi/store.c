@@ -14,6 +14,7 @@ static void create_file(struct lsc_collection *c) {
   const struct lsc_contents contents = {.sizes = c->sizes,
                                         .fill = &c->fill,
                                         .events = c->events,
+                                        .level = c->level,
                                         .name = c->target.path,
                                         .metadata = &c->metadata};
   const struct lsc_metadata_run run = {c->coll->size, c->fill.apis, c->part, c->part_of};
@@ -21,9 +22,9 @@ static void create_file(struct lsc_collection *c) {
   lsc_collection_note(c, status ? status : lsc_create(c->target.temporary, &contents, &c->file));
 }
 
-/* The tables are in the file, or it is no longer wanted. */
+/* The tables are in the file, or it is no longer wanted. A compressed one stays open. */
 static void end_file(struct lsc_collection *c) {
-  if (!c->file) return;
+  if (!c->file || (c->level && !c->status)) return;
   lsc_status status = c->status ? c->status : lsc_step(LSC_STEP_FILE_END);
   lsc_collection_note(c, lsc_create_end(c->file, c->target.temporary, status, &c->bytes));
   c->file = NULL;
@@ -40,13 +41,14 @@ static char *copy_text(struct lsc_reader *reader) {
   return strdup(text);
 }
 
-/* Rank 0's names and size of the file to everybody; nothing where it has failed. */
+/* Rank 0's names, level and size of the file to everybody; nothing where it has failed. */
 static void share_file(struct lsc_collection *c) {
   struct lsc_buffer bytes = {0};
   lsc_status status = LSC_OK;
   lsc_collection_enter(c, LSC_STEP_SHARE);
   if (!c->coll->rank && !c->status) {
     status = lsc_buffer_append(&bytes, &c->bytes, sizeof c->bytes);
+    if (!status) status = lsc_buffer_append(&bytes, &c->level, sizeof c->level);
     if (!status) status = append_text(&bytes, c->target.temporary);
     if (!status) status = append_text(&bytes, c->target.path);
   }
@@ -54,6 +56,7 @@ static void share_file(struct lsc_collection *c) {
   if (!status && bytes.size) {
     struct lsc_reader reader = {bytes.data, bytes.data + bytes.size, 0};
     lsc_read(&reader, &c->bytes, sizeof c->bytes);
+    lsc_read(&reader, &c->level, sizeof c->level);
     c->temporary = copy_text(&reader);
     c->final = copy_text(&reader);
     if (!c->temporary || !c->final) {
@@ -128,7 +131,7 @@ static void check_written(struct lsc_collection *c) {
 
 /* What each rank can find out alone before the shared file is opened. */
 static void prepare_open(struct lsc_collection *c, struct lsc_h5 **h5) {
-  if (c->status || !c->temporary) return;
+  if (c->status || !c->temporary || c->level) return;
   if (!lsc_collection_enter(c, LSC_STEP_SEE)) lsc_collection_note(c, check_visible(c));
   if (!c->status && !lsc_collection_enter(c, LSC_STEP_PREPARE)) {
     lsc_collection_note(c, lsc_h5_prepare(h5, c->temporary));
@@ -145,8 +148,11 @@ lsc_status lsc_collection_store(struct lsc_collection *c) {
   lsc_status status = lsc_collection_agree(c, LSC_AGREE_CREATE);
   if (status) {
     lsc_h5_close(h5, status);
+    lsc_h5_close(c->file, status);
+    c->file = NULL;
     return status;
   }
+  if (c->level) return lsc_collection_store_compressed(c);
   if ((status = write_shared(c, h5))) return status;
   check_written(c);
   return lsc_collection_agree(c, LSC_AGREE_CLOSE);

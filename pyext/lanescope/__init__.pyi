@@ -110,6 +110,7 @@ class Session:
         comm: Any = None,
         replace: bool = False,
         timeout: Optional[float] = None,
+        compress: Union[int, bool, None] = None,
         deactivate_profiling: bool = False,
         file_path: Optional[_Path] = None,
     ) -> None: ...
@@ -144,6 +145,7 @@ class ProfileManager:
         comm: Any = None,
         replace: bool = False,
         timeout: Optional[float] = None,
+        compress: Union[int, bool, None] = None,
         deactivate_profiling: bool = False,
         file_path: Optional[_Path] = None,
     ) -> Session: ...
@@ -160,6 +162,7 @@ class ProfileManager:
         comm: Any = None,
         replace: bool = False,
         timeout: Optional[float] = None,
+        compress: Union[int, bool, None] = None,
         deactivate_profiling: bool = False,
         file_path: Optional[_Path] = None,
     ) -> Session: ...
@@ -407,6 +410,7 @@ def session(
     comm: Any = None,
     replace: bool = False,
     timeout: Optional[float] = None,
+    compress: Union[int, bool, None] = None,
     deactivate_profiling: bool = False,
     file_path: Optional[_Path] = None,
 ) -> Session: ...
@@ -421,6 +425,7 @@ def setup(
     comm: Any = None,
     replace: bool = False,
     timeout: Optional[float] = None,
+    compress: Union[int, bool, None] = None,
     deactivate_profiling: bool = False,
     file_path: Optional[_Path] = None,
 ) -> Session: ...

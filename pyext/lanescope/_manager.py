@@ -55,7 +55,8 @@ class ProfileManager:
         the session's `results` are set at its end, on rank 0. verbose: rank 0 prints a summary at the
         end. comm: the mpi4py communicator of the ranks that share the file; default: MPI_COMM_WORLD, if MPI is
         initialized. replace: a path may be collected to again. timeout: seconds to wait for a rank; default:
-        LANESCOPE_TIMEOUT or 600. deactivate_profiling: open nothing, so that regions record nothing.
+        LANESCOPE_TIMEOUT or 600. compress: zlib's level for the calls in the file, 1 (or True) to 9; default:
+        LANESCOPE_COMPRESS or none. deactivate_profiling: open nothing, so that regions record nothing.
         An exception that leaves the block goes on unchanged, after what was recorded has been collected; it waits for
         the other ranks no longer than LANESCOPE_GRACE seconds, 10 if not set.
         """

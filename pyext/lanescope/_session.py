@@ -4,6 +4,7 @@ import atexit
 import contextlib
 import functools
 import math
+import operator
 import os
 import platform
 import sys
@@ -32,6 +33,7 @@ class Session:
         comm=None,
         replace=False,
         timeout=None,
+        compress=None,
         deactivate_profiling=False,
         file_path=None,
     ):
@@ -52,6 +54,7 @@ class Session:
         self._verbose = bool(verbose)
         self._replace = bool(replace)
         self._timeout = _checked_timeout(timeout)
+        self._compress = _checked_level(compress)
         self._deactivated = bool(deactivate_profiling)
 
     def __repr__(self):
@@ -176,7 +179,11 @@ class Session:
     def _plan_exit(self):
         # Under mpi4py MPI may be finalized within the block, or after Python is gone.
         self._recorder.collect_at_exit(
-            self.path, timeout=self._timeout, quiet=not self._verbose, python_version=platform.python_version()
+            self.path,
+            timeout=self._timeout,
+            quiet=not self._verbose,
+            python_version=platform.python_version(),
+            compress=self._compress,
         )
 
     def _saved_at_exit(self):
@@ -211,6 +218,7 @@ class Session:
             close=close,
             keep_events=keep_events,
             leaving=leaving,
+            compress=self._compress,
         )
 
 
@@ -229,6 +237,15 @@ def _checked_timeout(timeout):
     if not timeout > 0 or math.isinf(timeout):
         raise ValueError(f"timeout must be a positive number of seconds, not {timeout}")
     return timeout
+
+
+def _checked_level(compress):
+    if compress is None:
+        return 0
+    level = operator.index(compress)
+    if not 0 <= level <= 9:
+        raise ValueError(f"compress must be a level from 1 to 9, True for 1, or False, not {compress}")
+    return level
 
 
 def _fortran_handle(comm):

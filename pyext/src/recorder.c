@@ -70,12 +70,12 @@ static PyObject *recorder_attach(PyObject *op, PyObject *args) {
 }
 
 static PyObject *recorder_collect_at_exit(PyObject *op, PyObject *args, PyObject *kwargs) {
-  static char *keywords[] = {"path", "timeout", "quiet", "python_version", NULL};
+  static char *keywords[] = {"path", "timeout", "quiet", "python_version", "compress", NULL};
   lsc_core_recorder *self = (lsc_core_recorder *)op;
   lsc_save_options options = {.size = sizeof options};
   PyObject *path = NULL;
-  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O&|$dpz:collect_at_exit", keywords, PyUnicode_FSConverter, &path,
-                                   &options.timeout, &options.quiet, &options.python_version)) {
+  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O&|$dpzi:collect_at_exit", keywords, PyUnicode_FSConverter, &path,
+                                   &options.timeout, &options.quiet, &options.python_version, &options.compress)) {
     return NULL;
   }
   lsc_status status = lsc_collect_at_exit(self->session, PyBytes_AS_STRING(path), &options);
@@ -152,16 +152,16 @@ static lsc_status save(lsc_session session, const char *path, lsc_save_options *
 /* After LSC_APART the calls are written, each rank's to a file of its own: there is nothing to keep the session for. */
 static PyObject *recorder_save(PyObject *op, PyObject *args, PyObject *kwargs) {
   static char *keywords[] = {"path", "timeout", "replace", "quiet", "python_version", "close", "keep_events",
-                             "leaving", NULL};
+                             "leaving", "compress", NULL};
   lsc_core_recorder *self = (lsc_core_recorder *)op;
   lsc_session session = self->session;
   lsc_save_options options = {.size = sizeof options};
   struct saved saved = {.path = "", .report = NULL};
   PyObject *path = NULL;
   int close = 0;
-  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O&|$dppzppp:save", keywords, PyUnicode_FSConverter, &path,
+  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O&|$dppzpppi:save", keywords, PyUnicode_FSConverter, &path,
                                    &options.timeout, &options.replace, &options.quiet, &options.python_version,
-                                   &close, &options.keep_events, &options.leaving)) {
+                                   &close, &options.keep_events, &options.leaving, &options.compress)) {
     return NULL;
   }
   lsc_status status = save(session, PyBytes_AS_STRING(path), &options, &saved);
@@ -207,14 +207,14 @@ static PyMethodDef recorder_methods[] = {
     {"attach", recorder_attach, METH_VARARGS,
      "attach($self, comm, timeout, /)\n--\n\nGives it the communicator with this Fortran handle; collective."},
     {"collect_at_exit", (PyCFunction)(void (*)(void))recorder_collect_at_exit, METH_VARARGS | METH_KEYWORDS,
-     "collect_at_exit($self, path, *, timeout, quiet, python_version)\n--\n\n"
+     "collect_at_exit($self, path, *, timeout, quiet, python_version, compress)\n--\n\n"
      "Has it saved at the start of MPI_Finalize, unless it was saved to this path before."},
     {"collected_at_exit", recorder_collected_at_exit, METH_NOARGS,
      "collected_at_exit($self)\n--\n\nWhat save would have returned then, or None if nothing was saved."},
     {"uncollected", recorder_uncollected, METH_NOARGS,
      "uncollected($self)\n--\n\nHow many calls were completed since the last save."},
     {"save", (PyCFunction)(void (*)(void))recorder_save, METH_VARARGS | METH_KEYWORDS,
-     "save($self, path, *, timeout, replace, quiet, python_version, close, keep_events, leaving)\n--\n\n"
+     "save($self, path, *, timeout, replace, quiet, python_version, close, keep_events, leaving, compress)\n--\n\n"
      "Writes what is new, and closes the session if asked to and if that went well. keep_events: the Report of a rank\n"
      "that is alone holds /events, too. leaving: waits for the others no longer than the grace.\n"
      "Returns (path of the file with this rank's calls, Report or None, rank, number of ranks)."},

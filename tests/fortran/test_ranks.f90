@@ -3,6 +3,7 @@
 !   plain    communicator of mpi_f08, on the unknown lane     lanes    thread_lanes
 !   integer  communicator as an integer                       world    no communicator
 !   freed    the lower half of the ranks, whose communicator is freed at once
+!   packed   compressed at level 3
 !   null     MPI_COMM_NULL                                    late     nobody calls lsc_finalize
 program test_ranks
   use, intrinsic :: iso_c_binding, only: c_int, c_int32_t
@@ -31,6 +32,10 @@ program test_ranks
     call lsc_init(path, MPI_COMM_WORLD, thread_lanes=.true., stat=stat, errmsg=errmsg)
   case ('integer')
     call lsc_init(path, MPI_COMM_WORLD%MPI_VAL, stat=stat, errmsg=errmsg)
+  case ('packed')
+    call lsc_init(path, MPI_COMM_WORLD, compress=11_c_int, stat=stat)
+    if (stat /= LSC_INVALID) call MPI_Abort(MPI_COMM_WORLD, 1)
+    call lsc_init(path, MPI_COMM_WORLD, stat=stat, errmsg=errmsg, compress=3_c_int)
   case ('world')
     call lsc_init(path, stat=stat, errmsg=errmsg)
   case ('freed')

@@ -8,8 +8,9 @@
 #include <sys/stat.h>
 
 #include "check.h"
+#include "chunks.h"
 
-int fault_rank, fault_ranks;
+int fault_rank, fault_ranks, fault_level;
 fault_hook fault_current;
 unsigned long fault_seen;
 
@@ -26,10 +27,12 @@ lsc_status lsc_test_step(enum lsc_step step) {
 }
 
 static lsc_save_options options_with(double timeout) {
-  return (lsc_save_options){.size = sizeof(lsc_save_options), .timeout = timeout, .replace = 1, .quiet = 1};
+  return (lsc_save_options){.size = sizeof(lsc_save_options), .timeout = timeout, .replace = 1, .quiet = 1,
+                            .compress = fault_level};
 }
 
 void fault_record(struct fault_run *run) {
+  lsc_chunks_most_rows = FAULT_CHUNK_ROWS;
   *run = (struct fault_run){0};
   CHECK_STATUS(lsc_session_open(NULL, &run->session), LSC_OK);
   log_start(&run->log, run->session, LSC_API_C, "main");

@@ -11,6 +11,10 @@
 
 extern int fault_rank, fault_ranks;
 
+/* Of the collects from now on: lsc_save_options.compress; and rows of a chunk, so few that every rank has some. */
+#define FAULT_CHUNK_ROWS 16
+extern int fault_level;
+
 /* Called when this rank enters the step; what it returns is what the step does. */
 typedef lsc_status (*fault_hook)(enum lsc_step step);
 

@@ -91,6 +91,21 @@ size_t readback_rows(const readback *file, const char *name) {
 }
 
 /* What was read before. kind: the type class that it was read as. */
+int readback_is_compressed(const readback *file, const char *name) {
+  static const H5Z_filter_t wanted[] = {H5Z_FILTER_SHUFFLE, H5Z_FILTER_DEFLATE};
+  hid_t dataset = need(H5Dopen2(file->file, name, H5P_DEFAULT), file, name);
+  hid_t create = need(H5Dget_create_plist(dataset), file, name);
+  int compressed = H5Pget_layout(create) == H5D_CHUNKED && H5Pget_nfilters(create) == 2;
+  for (unsigned i = 0; compressed && i < 2; i++) {
+    unsigned flags, config;
+    size_t values = 0;
+    compressed = H5Pget_filter2(create, i, &flags, &values, NULL, 0, NULL, &config) == wanted[i];
+  }
+  H5Pclose(create);
+  H5Dclose(dataset);
+  return compressed;
+}
+
 static void *find_read(const readback *file, const char *name, H5T_class_t kind) {
   for (struct block *block = file->blocks; block; block = block->next) {
     if (block->kind == kind && strcmp(block->dataset, name) == 0) return block->memory;

@@ -17,6 +17,9 @@ int readback_has(const readback *file, const char *name);
 /* Rows of a dataset. */
 size_t readback_rows(const readback *file, const char *name);
 
+/* 1 if a dataset is in chunks that HDF5's filters shuffle and deflate. */
+int readback_is_compressed(const readback *file, const char *name);
+
 /* Every value of a dataset, valid until the file is closed. */
 const int64_t *readback_i64(readback *file, const char *name);
 const double *readback_f64(readback *file, const char *name);

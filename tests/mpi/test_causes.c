@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What makes a collect fail on a real machine, on one rank or on all of them; where it is to happen is a step. */
+/*
+ * What makes a collect fail on a real machine, on one rank or on all of them; where it is to happen is a step. For
+ * plain files and for compressed ones.
+ */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
-#include <sys/mount.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -101,11 +104,13 @@ static void limit_descriptors(void) {
 static void unlimit_descriptors(void) { setrlimit(RLIMIT_NOFILE, &before); }
 
 static void test_descriptors(void) {
-  static const enum lsc_step steps[] = {LSC_STEP_TEMPORARY, LSC_STEP_PUT, LSC_STEP_PREPARE};
+  static const enum lsc_step steps[] = {LSC_STEP_TEMPORARY, LSC_STEP_PUT, LSC_STEP_PREPARE, LSC_STEP_LAYOUT,
+                                        LSC_STEP_CHECK_CHUNKS};
   struct fault_run run;
   fault_record(&run);
   for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
     for (int rank = ALL; rank < (steps[i] == LSC_STEP_PREPARE ? fault_ranks : 1); rank++) {
+      if (steps[i] == (fault_level ? LSC_STEP_PREPARE : LSC_STEP_CHECK_CHUNKS)) continue;
       collect_with(&run, "yesterday.h5", steps[i], rank, limit_descriptors, unlimit_descriptors, "no descriptor");
       fault_check_message("no descriptor", lsc_step_name(steps[i]), strerror(EMFILE), NULL);
       fault_check_yesterday("yesterday.h5", "no descriptor");
@@ -125,6 +130,7 @@ static void test_permission(void) {
   if (geteuid() != 0) return;
   fault_record(&run);
   for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
+    if (fault_level && (steps[i] == LSC_STEP_SEE || steps[i] == LSC_STEP_PREPARE)) continue;
     int zero_alone = steps[i] == LSC_STEP_TARGET || steps[i] == LSC_STEP_TEMPORARY;
     for (int rank = !zero_alone; rank < (zero_alone ? 1 : fault_ranks); rank++) {
       collect_with(&run, "yesterday.h5", steps[i], rank, become_nobody, become_root, "no permission");
@@ -141,6 +147,7 @@ static void remove_folder_of_target(void) { CHECK(rmdir(check_path("refused.h5")
 
 static void test_rename(void) {
   struct fault_run run;
+  if (fault_rank == 0) remove(check_path("refused.h5"));
   fault_record(&run);
   collect_with(&run, "refused.h5", LSC_STEP_RENAME, 0, make_folder_of_target, remove_folder_of_target, "no rename");
   fault_check_message("no rename", lsc_step_name(LSC_STEP_RENAME), strerror(EISDIR), "refused.h5", NULL);
@@ -149,6 +156,8 @@ static void test_rename(void) {
 }
 
 /* Calls of the library go through these. */
+lsc_status __real_lsc_h5_write_chunk(struct lsc_h5 *h5, int slot, uint64_t row, const void *bytes, size_t size);
+lsc_status __wrap_lsc_h5_write_chunk(struct lsc_h5 *h5, int slot, uint64_t row, const void *bytes, size_t size);
 lsc_status __real_lsc_h5_write_rows(struct lsc_h5 *h5, int slot, uint64_t first, uint64_t count, const void *data);
 lsc_status __wrap_lsc_h5_write_rows(struct lsc_h5 *h5, int slot, uint64_t first, uint64_t count, const void *data);
 ssize_t __real_write(int file, const void *bytes, size_t size);
@@ -160,6 +169,20 @@ lsc_status __wrap_lsc_h5_write_rows(struct lsc_h5 *h5, int slot, uint64_t first,
   return loses_rows ? LSC_OK : __real_lsc_h5_write_rows(h5, slot, first, count, data);
 }
 
+static int damages_chunks;
+
+/* The first chunk of the first column is another one than was compressed; its size is right. */
+lsc_status __wrap_lsc_h5_write_chunk(struct lsc_h5 *h5, int slot, uint64_t row, const void *bytes, size_t size) {
+  if (loses_rows) return LSC_OK;
+  if (!damages_chunks || row || slot) return __real_lsc_h5_write_chunk(h5, slot, row, bytes, size);
+  unsigned char *others = malloc(size);
+  memcpy(others, bytes, size);
+  others[size / 2] ^= 1;
+  lsc_status status = __real_lsc_h5_write_chunk(h5, slot, row, others, size);
+  free(others);
+  return status;
+}
+
 ssize_t __wrap_write(int file, const void *bytes, size_t size) {
   return __real_write(file, bytes, writes_little && size > 100 ? 100 : size);
 }
@@ -167,6 +190,24 @@ ssize_t __wrap_write(int file, const void *bytes, size_t size) {
 static void lose_rows(void) { loses_rows = 1; }
 
 static void keep_rows(void) { loses_rows = 0; }
+
+static void damage_chunks(void) { damages_chunks = 1; }
+
+static void keep_chunks(void) { damages_chunks = 0; }
+
+/* Chunks that are not there, or not as they were. */
+static void test_lost_chunks(void) {
+  struct fault_run run;
+  fault_record(&run);
+  const char *where = lsc_step_name(LSC_STEP_CHECK_CHUNKS);
+  collect_with(&run, "yesterday.h5", LSC_STEP_PUT_CHUNKS, 0, lose_rows, keep_rows, "lost chunks");
+  fault_check_message("lost chunks", where, "has not the size with which it was written", NULL);
+  fault_check_yesterday("yesterday.h5", "lost chunks");
+  collect_with(&run, "yesterday.h5", LSC_STEP_PUT_CHUNKS, 0, damage_chunks, keep_chunks, "damaged chunks");
+  fault_check_message("damaged chunks", where, "start_times is not what was written there", NULL);
+  fault_check_yesterday("yesterday.h5", "damaged chunks");
+  fault_finish(&run, "after.h5");
+}
 
 /* Success is returned, and nothing is in the file: Open MPI has been seen to do so. */
 static void test_lost_rows(void) {
@@ -189,40 +230,25 @@ static void test_short_writes(void) {
   writes_little = 0;
 }
 
-/* A file system of a few pages. */
-static void test_full_disk(void) {
-  struct fault_run run;
-  int mounted = 0;
-  char folder[512];
-  snprintf(folder, sizeof folder, "%s", check_path("full"));
-  if (fault_rank == 0) {
-    mounted = geteuid() == 0 && mkdir(folder, 0777) == 0 && mount("none", folder, "tmpfs", 0, "size=16k") == 0;
-  }
-  MPI_Bcast(&mounted, 1, MPI_INT, 0, MPI_COMM_WORLD);
-  if (!mounted) return;
-  fault_record(&run);
-  lsc_status status = fault_collect(&run, "full/run.h5", "a full disk");
-  CHECK(status == LSC_IO, "%s", lsc_strerror(status));
-  fault_check_message("a full disk", strerror(ENOSPC), fault_ranks > 1 ? "rank 0, " : "step", NULL);
-  MPI_Barrier(MPI_COMM_WORLD);
-  if (fault_rank == 0) CHECK(umount(folder) == 0, "umount: %s", strerror(errno));
-  MPI_Barrier(MPI_COMM_WORLD);
-  fault_finish(&run, "after.h5");
+static void test_causes(void) {
+  fault_yesterday("yesterday.h5");
+  test_file_size();
+  test_descriptors();
+  test_permission();
+  test_rename();
+  test_short_writes();
 }
 
 int main(int argc, char **argv) {
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &fault_rank);
   MPI_Comm_size(MPI_COMM_WORLD, &fault_ranks);
-  fault_yesterday("yesterday.h5");
-  test_file_size();
+  test_causes();
   test_file_size_of_rows();
-  test_descriptors();
-  test_permission();
-  test_rename();
   test_lost_rows();
-  test_short_writes();
-  test_full_disk();
+  fault_level = 1;
+  test_causes();
+  test_lost_chunks();
   int result = check_result();
   MPI_Finalize();
   return result;

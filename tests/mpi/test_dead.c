@@ -48,6 +48,9 @@ static void survive(void) {
   CHECK(strcmp(written, expected) == 0, "the calls are in %s, not %s", written, expected);
   readback *file = readback_open(expected);
   CHECK(readback_rows(file, "events/call_ids") == FAULT_CALLS, "%zu calls", readback_rows(file, "events/call_ids"));
+  const char *level = getenv("LANESCOPE_COMPRESS");
+  int packed = level && strcmp(level, "0") != 0;
+  CHECK(readback_is_compressed(file, "events/call_ids") == packed, "compressed or not");
   readback_close(file);
   CHECK(access(path, F_OK) != 0, "%s is there", path);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Many collects, in each of which something may go wrong: a rank is late, comes when the others have given up, fails at
- * some step, or has nothing. The status is the same everywhere, and no call is lost or there twice. LANESCOPE_SEED
- * repeats a run; LANESCOPE_STRESS=full makes 2,000 collects on 3 ranks.
+ * some step, or has nothing; half of them make compressed files. The status is the same everywhere, and no call is lost
+ * or there twice. LANESCOPE_SEED repeats a run; LANESCOPE_STRESS=full makes 2,000 collects on 3 ranks.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "check.h"
+#include "chunks.h"
 #include "faults.h"
 #include "message.h"
 
@@ -23,11 +24,12 @@ static struct {
   enum kind kind;
   int rank; /* whose turn it is; -1: of all, for FAILING */
   enum lsc_step step;
+  int level; /* of compression; 0: none */
 } turn;
 
 static uint64_t common; /* the state of the random numbers, the same on every rank */
 static uint64_t pending; /* calls of this rank that no file has */
-static unsigned long done[KINDS];
+static unsigned long done[KINDS], compressed;
 static int hits;
 static lsc_session session;
 static lsc_region_id region;
@@ -63,6 +65,9 @@ static void choose(int number) {
   if (turn.kind == SLOW && fault_ranks == 1) turn.kind = WELL;
   turn.rank = (int)(next_random(&common) % (uint64_t)fault_ranks);
   turn.step = (enum lsc_step)(next_random(&common) % LSC_STEP_COUNT);
+  turn.level = next_random(&common) % 2 ? (int)(next_random(&common) % 9) + 1 : 0;
+  lsc_chunks_most_rows = next_random(&common) % MOST_CALLS + 1;
+  compressed += turn.level != 0;
   if (turn.kind == FAILING && next_random(&common) % 4 == 0) turn.rank = -1;
   done[turn.kind]++;
 }
@@ -106,6 +111,7 @@ static void be_late(const char *path) {
 static lsc_status collect(const char *path) {
   lsc_save_options options = {.size = sizeof options, .timeout = turn.kind == SLOW ? 0.2 : 60, .replace = 1};
   options.quiet = 1;
+  options.compress = turn.level;
   hits = 0;
   fault_current = turn.kind == FAILING ? fail_in_turn : NULL;
   be_late(path);
@@ -196,8 +202,8 @@ int main(int argc, char **argv) {
   for (int number = 0; number < collects && !any_failed(); number++) soak(number);
   end();
   if (fault_rank == 0) {
-    fprintf(stderr, "well %lu, empty %lu, late %lu, failing %lu, nowhere %lu, slow %lu\n", done[WELL], done[EMPTY],
-            done[LATE], done[FAILING], done[NOWHERE], done[SLOW]);
+    fprintf(stderr, "well %lu, empty %lu, late %lu, failing %lu, nowhere %lu, slow %lu; %lu compressed\n", done[WELL],
+            done[EMPTY], done[LATE], done[FAILING], done[NOWHERE], done[SLOW], compressed);
   }
   int result = check_result();
   MPI_Finalize();

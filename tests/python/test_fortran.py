@@ -6,7 +6,7 @@ import subprocess
 
 import pytest
 
-pytest.importorskip("h5py")
+h5py = pytest.importorskip("h5py")
 from runs import Run  # noqa: E402
 
 PROGRAMS = os.path.join(os.environ.get("LANESCOPE_BUILD", ""), "tests", "fortran")
@@ -94,6 +94,13 @@ def test_source_and_label(tmp_path):
     }
     assert found == {"outer": ("test_ranks.f90", 11), "inner": ("", -1)}
     assert run.metadata["label"] == "ranks"
+
+
+def test_compressed(tmp_path):
+    run_ranks(tmp_path, "packed")
+    check_calls(Run(tmp_path / "run.h5"), 4)
+    with h5py.File(tmp_path / "run.h5") as file:
+        assert {dataset.compression_opts for dataset in file["events"].values()} == {3}
 
 
 def test_communicator_freed_after_init(tmp_path):

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* lsc_init, lsc_flush and lsc_finalize in one process: who opens, who joins, and which calls are in which file. */
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -143,12 +144,32 @@ START_TEST(a_session_of_other_means_stays_its_openers) {
 }
 END_TEST
 
+/* The option that came last is not there for an older program, whatever lies behind its struct. */
+START_TEST(options_may_be_shorter) {
+  enter_folder();
+  for (int is_old = 0; is_old < 2; is_old++) {
+    size_t size = is_old ? offsetof(lsc_init_options, compress) : sizeof(lsc_init_options);
+    ck_assert_int_eq(lsc_init("run.h5", &(lsc_init_options){.size = size, .label = "old", .compress = 2}), LSC_OK);
+    call(7);
+    ck_assert_int_eq(lsc_finalize(), LSC_OK);
+    check_calls("run.h5", 7);
+    readback *file = readback_open("run.h5");
+    ck_assert_int_eq(readback_is_compressed(file, "events/start_times"), !is_old);
+    readback_close(file);
+  }
+  leave_folder();
+}
+END_TEST
+
 START_TEST(bad_arguments_open_nothing) {
   const int comm = 0;
   enter_folder();
   ck_assert_int_eq(lsc_init(NULL, NULL), LSC_INVALID);
   ck_assert_int_eq(lsc_init("", NULL), LSC_INVALID);
   ck_assert_int_eq(lsc_init("run.h5", &(lsc_init_options){.size = 1}), LSC_INVALID);
+  ck_assert_int_eq(lsc_init("run.h5", &(lsc_init_options){.size = sizeof(lsc_init_options) + 1}), LSC_INVALID);
+  ck_assert_int_eq(lsc_init("run.h5", &(lsc_init_options){.size = sizeof(lsc_init_options), .compress = 10}),
+                   LSC_INVALID);
   ck_assert_int_eq(lsc_init_as((lsc_api)9, "run.h5", NULL), LSC_INVALID);
   ck_assert_int_eq(lsc_init("run.h5", &(lsc_init_options){.size = sizeof(lsc_init_options), .label = "\xFF"}),
                    LSC_BAD_NAME);
@@ -264,6 +285,7 @@ START_TEST(of_threads_that_open_at_once_all_but_one_join) {
 END_TEST
 
 UNIT_MAIN("init", a_file_of_what_was_recorded_between, a_flush_writes_what_is_new, who_joins_leaves_it_to_who_opened_it,
-          a_session_of_other_means_stays_its_openers, bad_arguments_open_nothing, a_failed_finalize_loses_nothing,
+          a_session_of_other_means_stays_its_openers, options_may_be_shorter, bad_arguments_open_nothing,
+          a_failed_finalize_loses_nothing,
           a_child_of_fork_may_open_its_own, threads_that_join_and_leave_at_once_leave_it_open,
           of_threads_that_open_at_once_all_but_one_join)

@@ -82,7 +82,7 @@ static lsc_status merge(const char *path, const char *out) {
   if (!status && !lsc_run_admit(&run, &input, &status)) status = LSC_INVALID;
   if (!status) status = lsc_run_arrange(&run);
   if (!status) status = lsc_union_make(&all, &run);
-  if (!status) status = lsc_union_write(&all, &run, out);
+  if (!status) status = lsc_union_write(&all, &run, out, 0);
   lsc_union_free(&all);
   lsc_input_free(&input);
   lsc_run_free(&run);

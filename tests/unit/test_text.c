@@ -75,6 +75,32 @@ START_TEST(the_timeout_is_what_was_asked_for) {
 }
 END_TEST
 
+static int level(int compress) {
+  int found = -1;
+  const lsc_save_options options = {.size = sizeof options, .compress = compress};
+  lsc_status status = lsc_options_level(&options, &found);
+  return status == LSC_OK ? found : -(int)status;
+}
+
+START_TEST(the_level_is_what_was_asked_for) {
+  static const char *const none[] = {"", "0", "10", "-1", "best", "4 "};
+  unsetenv("LANESCOPE_COMPRESS");
+  ck_assert_int_eq(level(0), 0);
+  ck_assert_int_eq(level(9), 9);
+  ck_assert_int_eq(level(10), -LSC_INVALID);
+  ck_assert_int_eq(level(-1), -LSC_INVALID);
+  ck_assert_ptr_nonnull(strstr(lsc_message(), "compress is -1"));
+  setenv("LANESCOPE_COMPRESS", "4", 1);
+  ck_assert_int_eq(level(0), 4);
+  ck_assert_int_eq(level(2), 2);
+  for (size_t i = 0; i < sizeof none / sizeof *none; i++) {
+    setenv("LANESCOPE_COMPRESS", none[i], 1);
+    ck_assert_int_eq(level(0), 0);
+  }
+  unsetenv("LANESCOPE_COMPRESS");
+}
+END_TEST
+
 static int64_t arrival(double timeout, int leaving) {
   return lsc_arrival_ns(&(lsc_save_options){.size = sizeof(lsc_save_options), .timeout = timeout, .leaving = leaving});
 }
@@ -109,5 +135,5 @@ START_TEST(the_command_that_merges_is_for_a_shell) {
 END_TEST
 
 UNIT_MAIN("text", what_is_not_utf8_is_replaced, a_long_text_is_cut_between_characters, a_rank_has_a_path_of_its_own,
-          the_timeout_is_what_was_asked_for, who_is_leaving_waits_for_the_grace,
+          the_timeout_is_what_was_asked_for, the_level_is_what_was_asked_for, who_is_leaving_waits_for_the_grace,
           the_command_that_merges_is_for_a_shell)
