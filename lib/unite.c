@@ -6,9 +6,9 @@
 #include "message.h"
 
 /*
- * all: the union of this rank's subtree, on the way up. place: for the names of each part, which are this rank's own and
- * then those of its children as they came, one u32 each: the position in `all`. end[p]: bytes of `place` up to the end
- * of part p. id: on the way down, elsewhere than on rank 0, where the position is the id: of each position.
+ * all: the union of this rank's subtree, on the way up. place: for the names of each part, which are this rank's own
+ * and then those of its children as they came, one u32 each: the position in `all`. end[p]: bytes of `place` up to the
+ * end of part p. id: on the way down, elsewhere than on rank 0, where the position is the id: of each position.
  */
 struct unite {
   int is_root;

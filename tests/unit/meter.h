@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What each simulated rank has on the heap, counted where the program asks for it: a program with meter.c is linked with
- * METER_LDFLAGS, which lead its malloc, calloc, realloc and free here. A block counts with malloc_usable_size for the
- * rank whose body runs; what the simulation itself allocates counts for nobody.
+ * What each simulated rank has on the heap, counted where the program asks for it: a program with meter.c is linked
+ * with meter_wraps, which lead its malloc, calloc, realloc and free here. A block counts with malloc_usable_size for
+ * the rank whose body runs; what the simulation itself allocates counts for nobody.
  */
 #ifndef METER_H
 #define METER_H

@@ -61,7 +61,7 @@ struct world {
   size_t stack;
 };
 
-/* Of the body that runs; -1 while the simulation's own code does. Volatile: no compiler expects malloc to look at it. */
+/* Of the body that runs; -1 while the simulation's own code does. Volatile: compilers do not expect malloc to look. */
 static volatile int running = -1;
 
 int sim_running(void) { return running; }
