@@ -44,9 +44,17 @@ lsc_status lsc_fill_names(const struct lsc_snapshot *s, struct lsc_names *names)
   return LSC_OK;
 }
 
+static const char *drop_reason(const struct lsc_snapshot *s, char *text, size_t size) {
+  if (!s->dropped) return "";
+  if (!s->is_full) return "out of memory";
+  snprintf(text, size, "about %llu calls between two collects are the most", (unsigned long long)lsc_most_rows);
+  return text;
+}
+
 static lsc_status fill_rank(const struct lsc_fill *fill, struct lsc_table *table) {
   const struct lsc_snapshot *s = fill->snapshot;
   struct writer w = {table, LSC_OK};
+  char reason[80];
   put_int(&w, LSC_RANK_RANKS, fill->rank);
   put_text(&w, LSC_RANK_HOSTNAME, fill->hostname);
   put_int(&w, LSC_RANK_PID, fill->pid);
@@ -55,7 +63,7 @@ static lsc_status fill_rank(const struct lsc_fill *fill, struct lsc_table *table
   put_int(&w, LSC_RANK_CALLS, (int64_t)s->completed);
   put_int(&w, LSC_RANK_OPEN_CALLS, (int64_t)s->open);
   put_int(&w, LSC_RANK_DROPPED, (int64_t)s->dropped);
-  put_text(&w, LSC_RANK_DROP_REASON, s->dropped ? "out of memory" : "");
+  put_text(&w, LSC_RANK_DROP_REASON, drop_reason(s, reason, sizeof reason));
   put_int(&w, LSC_RANK_OFFSET, s->clock_offset_ns);
   put_int(&w, LSC_RANK_ERROR, s->clock_error_ns);
   if (w.status == LSC_OK) w.status = lsc_table_put(table, LSC_RANK_DRIFT, &s->clock_drift_ppb);
