@@ -91,8 +91,8 @@ lsc_status lsc_coll_up(struct lsc_coll *coll, int tag, lsc_status mine, const st
 
 /* Children of one rank at most: a rank is an int. */
 #define LSC_MOST_CHILDREN 31
-/* take: elsewhere than on rank 0, what the parent sent. give: appends what goes to a child; they are numbered from 0, as
- * they were merged. */
+/* take: elsewhere than on rank 0, what the parent sent. give: appends what goes to a child; these are numbered from 0,
+ * as they were merged. */
 struct lsc_spread {
   lsc_status (*take)(void *ctx, struct lsc_reader *bytes);
   lsc_status (*give)(void *ctx, size_t child, struct lsc_buffer *out);

@@ -106,8 +106,9 @@ static lsc_status move_rows(struct lsc_h5 *h5, int slot, uint64_t first, uint64_
   lsc_status status = LSC_OK;
   size_t width = H5Tget_size(h5->slot[slot].type), most = lsc_h5_most / width;
   for (uint64_t done = 0, piece; done < count && !status; done += piece) {
+    size_t at = done * width;
     piece = count - done < most ? count - done : most;
-    status = move_piece(h5, slot, first + done, piece, from ? from + done * width : NULL, to ? to + done * width : NULL);
+    status = move_piece(h5, slot, first + done, piece, from ? from + at : NULL, to ? to + at : NULL);
   }
   return status;
 }

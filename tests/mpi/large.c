@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * large FILE CALLS: rank r makes CALLS + r calls and collects; run by tests/run-large, which looks at the file. Call 3 k
- * is of "outer", with 3 k + 1 of "inner" and 3 k + 2 of "rank <r>" in it.
+ * large FILE CALLS: rank r makes CALLS + r calls and collects; run by tests/run-large, which looks at the file. Call
+ * 3 k is of "outer", with 3 k + 1 of "inner" and 3 k + 2 of "rank <r>" in it.
  */
 #include <mpi.h>
 #include <stdio.h>
