@@ -92,11 +92,18 @@ static inline int lsc_chunk_holds(const struct lsc_chunk *chunk, const struct ls
 struct lsc_chunk_source {
   void *(*get)(struct lsc_chunk_source *source, size_t *bytes);
   void (*put)(struct lsc_chunk_source *source, size_t chunk_bytes, void *from, size_t bytes);
+  _Atomic uint64_t rows; /* capacity of its chunks. Relaxed: it only decides whether there may be more */
+  _Atomic int is_full;   /* 1 once a chunk was refused for lsc_most_rows. Relaxed: the reason of a count */
 };
+
+/* Rows of one source at most, so that a collect can number its calls in 32 bits: 2^32 - 2. Tests lower it. */
+extern uint64_t lsc_most_rows;
 
 /* A new chunk with `bytes` wanted, or NULL. */
 struct lsc_chunk *lsc_chunk_new(struct lsc_chunk_source *source, size_t bytes, uint32_t thread, uint32_t sequence);
 void lsc_chunk_free(struct lsc_chunk_source *source, struct lsc_chunk *chunk);
+/* Lessens the capacity, and keeps the memory. By the owner. */
+void lsc_chunk_limit(struct lsc_chunk_source *source, struct lsc_chunk *chunk, uint32_t rows);
 /* Gives back what lies behind the first `rows` rows. By the owner, which appends no more. */
 void lsc_chunk_shrink(struct lsc_chunk_source *source, struct lsc_chunk *chunk, uint32_t rows);
 /* What to ask for after a chunk of that size. */

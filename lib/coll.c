@@ -83,6 +83,28 @@ lsc_status lsc_coll_down(struct lsc_coll *coll, int tag, lsc_status mine, struct
   return status;
 }
 
+lsc_status lsc_coll_spread(struct lsc_coll *coll, int tag, lsc_status mine, const struct lsc_spread *spread,
+                           int64_t deadline) {
+  struct lsc_buffer bytes = {0};
+  lsc_status status = mine;
+  if (coll->rank) {
+    lsc_status got = lsc_coll_take(coll, parent_of(coll), tag, mine, &bytes, deadline);
+    struct lsc_reader reader = reader_of(&bytes);
+    if (!got && !status) got = spread->take(spread->ctx, &reader);
+    if (!status) status = got;
+  }
+  for (long step = span_of(coll) / 2; step; step /= 2) {
+    lsc_status sent = status;
+    if (coll->rank + step >= coll->size) continue;
+    bytes.size = 0;
+    if (!sent) sent = spread->give(spread->ctx, (size_t)__builtin_ctzl((unsigned long)step), &bytes);
+    sent = lsc_coll_pass(coll, (int)(coll->rank + step), tag, sent, &bytes, deadline);
+    if (!status) status = sent;
+  }
+  lsc_buffer_free(&bytes);
+  return status;
+}
+
 lsc_status lsc_coll_broadcast(struct lsc_coll *coll, int tag, struct lsc_buffer *data, int64_t deadline) {
   return lsc_coll_down(coll, tag, LSC_OK, data, deadline);
 }
@@ -145,6 +167,7 @@ lsc_status lsc_coll_gather(struct lsc_coll *coll, int tag, const struct lsc_buff
 struct scan {
   size_t count;
   struct lsc_buffer sum, before;
+  uint64_t *prefix, *totals;
 };
 
 static lsc_status expect(const struct lsc_reader *bytes, size_t size) {
@@ -171,63 +194,39 @@ static lsc_status scan_encode(void *ctx, struct lsc_buffer *out) {
   return lsc_buffer_append(out, scan->sum.data, scan->sum.size);
 }
 
-/* What the child numbered `child` gets: the sums of the ranks below it, and the totals. */
-static lsc_status scan_child(const struct scan *scan, size_t child, const uint64_t *prefix, const uint64_t *totals,
-                             struct lsc_buffer *out) {
+/* What a child gets: the sums of the ranks below it, and the totals. */
+static lsc_status scan_give(void *ctx, size_t child, struct lsc_buffer *out) {
+  const struct scan *scan = ctx;
   const uint64_t *before = (const uint64_t *)(const void *)scan->before.data;
-  out->size = 0;
   for (size_t i = 0; i < scan->count; i++) {
-    uint64_t value = prefix[i] + before[child * scan->count + i];
+    uint64_t value = scan->prefix[i] + before[child * scan->count + i];
     if (lsc_buffer_append(out, &value, sizeof value)) return LSC_NO_MEMORY;
   }
-  return lsc_buffer_append(out, totals, scan->count * sizeof *totals);
+  return lsc_buffer_append(out, scan->totals, scan->count * sizeof *scan->totals);
 }
 
-static lsc_status scan_take(struct lsc_coll *coll, int tag, lsc_status mine, size_t size, uint64_t *prefix,
-                            uint64_t *totals, int64_t deadline) {
-  struct lsc_buffer bytes = {0};
-  struct lsc_reader reader;
-  lsc_status status = lsc_coll_take(coll, parent_of(coll), tag, mine, &bytes, deadline);
-  reader = reader_of(&bytes);
-  if (!status) status = expect(&reader, 2 * size);
-  if (!status) {
-    lsc_read(&reader, prefix, size);
-    lsc_read(&reader, totals, size);
-  }
-  lsc_buffer_free(&bytes);
-  return status;
-}
-
-static lsc_status scan_down(struct lsc_coll *coll, int tag, lsc_status mine, const struct scan *scan, uint64_t *prefix,
-                            uint64_t *totals, int64_t deadline) {
-  struct lsc_buffer bytes = {0};
-  lsc_status status = mine;
-  if (coll->rank) {
-    lsc_status got = scan_take(coll, tag, mine, scan->count * sizeof *prefix, prefix, totals, deadline);
-    if (!status) status = got;
-  }
-  for (long step = span_of(coll) / 2; step; step /= 2) {
-    lsc_status sent = status;
-    if (coll->rank + step >= coll->size) continue;
-    if (!sent) sent = scan_child(scan, (size_t)__builtin_ctzl((unsigned long)step), prefix, totals, &bytes);
-    sent = lsc_coll_pass(coll, (int)(coll->rank + step), tag, sent, &bytes, deadline);
-    if (!status) status = sent;
-  }
-  lsc_buffer_free(&bytes);
-  return status;
+static lsc_status scan_take(void *ctx, struct lsc_reader *bytes) {
+  struct scan *scan = ctx;
+  size_t size = scan->count * sizeof *scan->prefix;
+  lsc_status status = expect(bytes, 2 * size);
+  if (status) return status;
+  lsc_read(bytes, scan->prefix, size);
+  lsc_read(bytes, scan->totals, size);
+  return LSC_OK;
 }
 
 lsc_status lsc_coll_scan(struct lsc_coll *coll, int tag, size_t count, const uint64_t *values, uint64_t *prefix,
                          uint64_t *totals, int64_t deadline) {
-  struct scan scan = {.count = count};
-  const struct lsc_sweep sweep = {scan_merge, scan_encode, &scan};
+  struct scan scan = {.count = count, .prefix = prefix, .totals = totals};
+  const struct lsc_sweep up = {scan_merge, scan_encode, &scan};
+  const struct lsc_spread down = {scan_take, scan_give, &scan};
   lsc_status status = lsc_buffer_append(&scan.sum, values, count * sizeof *values);
-  status = lsc_coll_up(coll, tag, status, &sweep, deadline);
+  status = lsc_coll_up(coll, tag, status, &up, deadline);
   if (!coll->rank && !status && count) {
     memset(prefix, 0, count * sizeof *prefix);
     memcpy(totals, scan.sum.data, count * sizeof *totals);
   }
-  status = scan_down(coll, tag, status, &scan, prefix, totals, deadline);
+  status = lsc_coll_spread(coll, tag, status, &down, deadline);
   lsc_buffer_free(&scan.sum);
   lsc_buffer_free(&scan.before);
   return status;

@@ -88,6 +88,20 @@ struct lsc_sweep {
 /* From the leaves to rank 0. mine: how this rank fared before. */
 lsc_status lsc_coll_up(struct lsc_coll *coll, int tag, lsc_status mine, const struct lsc_sweep *sweep,
                        int64_t deadline);
+
+/* Children of one rank at most: a rank is an int. */
+#define LSC_MOST_CHILDREN 31
+/* take: elsewhere than on rank 0, what the parent sent. give: appends what goes to a child; these are numbered from 0,
+ * as they were merged. */
+struct lsc_spread {
+  lsc_status (*take)(void *ctx, struct lsc_reader *bytes);
+  lsc_status (*give)(void *ctx, size_t child, struct lsc_buffer *out);
+  void *ctx;
+};
+/* From rank 0 to the leaves, with bytes of its own for each rank. mine: how this rank fared before; it is what its
+ * subtree hears of a failure. */
+lsc_status lsc_coll_spread(struct lsc_coll *coll, int tag, lsc_status mine, const struct lsc_spread *spread,
+                           int64_t deadline);
 /* lsc_coll_broadcast, and of rank 0's `mine`, which becomes everybody's status. Elsewhere a failed `mine` is returned.
  */
 lsc_status lsc_coll_down(struct lsc_coll *coll, int tag, lsc_status mine, struct lsc_buffer *data, int64_t deadline);

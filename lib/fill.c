@@ -44,9 +44,17 @@ lsc_status lsc_fill_names(const struct lsc_snapshot *s, struct lsc_names *names)
   return LSC_OK;
 }
 
+static const char *drop_reason(const struct lsc_snapshot *s, char *text, size_t size) {
+  if (!s->dropped) return "";
+  if (!s->is_full) return "out of memory";
+  snprintf(text, size, "about %llu calls between two collects are the most", (unsigned long long)lsc_most_rows);
+  return text;
+}
+
 static lsc_status fill_rank(const struct lsc_fill *fill, struct lsc_table *table) {
   const struct lsc_snapshot *s = fill->snapshot;
   struct writer w = {table, LSC_OK};
+  char reason[80];
   put_int(&w, LSC_RANK_RANKS, fill->rank);
   put_text(&w, LSC_RANK_HOSTNAME, fill->hostname);
   put_int(&w, LSC_RANK_PID, fill->pid);
@@ -55,7 +63,7 @@ static lsc_status fill_rank(const struct lsc_fill *fill, struct lsc_table *table
   put_int(&w, LSC_RANK_CALLS, (int64_t)s->completed);
   put_int(&w, LSC_RANK_OPEN_CALLS, (int64_t)s->open);
   put_int(&w, LSC_RANK_DROPPED, (int64_t)s->dropped);
-  put_text(&w, LSC_RANK_DROP_REASON, s->dropped ? "out of memory" : "");
+  put_text(&w, LSC_RANK_DROP_REASON, drop_reason(s, reason, sizeof reason));
   put_int(&w, LSC_RANK_OFFSET, s->clock_offset_ns);
   put_int(&w, LSC_RANK_ERROR, s->clock_error_ns);
   if (w.status == LSC_OK) w.status = lsc_table_put(table, LSC_RANK_DRIFT, &s->clock_drift_ppb);
@@ -156,17 +164,8 @@ static void put_open_times(struct writer *w, const struct lsc_fill *fill, const 
   put_int(w, LSC_OPEN_RANKS, fill->rank);
 }
 
-static uint32_t id_by_name(const struct lsc_names *names, const struct lsc_region_view *region) {
-  for (size_t i = 0; i < names->count; i++) {
-    size_t length;
-    const char *name = lsc_names_get(names, i, &length);
-    if (length == region->name_length && memcmp(name, region->name, length) == 0) return (uint32_t)i;
-  }
-  return UINT32_MAX;
-}
-
-/* The id of a region in /region_table, or the largest u32 if no rank has a completed call of it. */
-static uint32_t united_id(const struct lsc_fill *fill, uint32_t id, const struct lsc_region_view *region) {
+/* The id of a region in /region_table, or LSC_NO_NAME if this rank has no completed call of it. */
+static uint32_t united_id(const struct lsc_fill *fill, uint32_t id) {
   const struct lsc_snapshot *s = fill->snapshot;
   size_t low = 0, high = s->regions;
   while (low < high) {
@@ -174,19 +173,30 @@ static uint32_t united_id(const struct lsc_fill *fill, uint32_t id, const struct
     if (s->region[middle].region < id) low = middle + 1;
     else high = middle;
   }
-  if (low < s->regions && s->region[low].region == id) return fill->region_ids[low];
-  return id_by_name(fill->names, region);
+  return low < s->regions && s->region[low].region == id ? fill->region_ids[low] : LSC_NO_NAME;
+}
+
+lsc_status lsc_fill_open_regions(struct lsc_table *open_calls, size_t first, struct lsc_name_index *names) {
+  lsc_column_view text = lsc_table_view(open_calls, LSC_OPEN_REGION_NAMES);
+  uint32_t *id = (uint32_t *)(void *)open_calls->column[LSC_OPEN_REGION_IDS].data.data;
+  for (size_t row = first; row < open_calls->rows; row++) {
+    uint64_t start = text.offsets[row];
+    if (id[row] != LSC_NO_NAME) continue;
+    if (!names->slots && lsc_name_index_init(names, names->names)) return LSC_NO_MEMORY;
+    id[row] = lsc_name_index_find(names, text.text + start, (size_t)(text.offsets[row + 1] - start));
+  }
+  return LSC_OK;
 }
 
 static lsc_status fill_open_calls(const struct lsc_fill *fill, struct lsc_table *table) {
   const struct lsc_snapshot *s = fill->snapshot;
   struct writer w = {table, LSC_OK};
-  uint32_t united = UINT32_MAX, last = UINT32_MAX;
+  uint32_t united = LSC_NO_NAME, last = UINT32_MAX;
   for (size_t i = 0; i < s->open; i++) {
     const struct lsc_open_call *call = &s->open_call[i];
     const struct lsc_row *row = call->row;
     struct lsc_region_view region = lsc_region_get(lsc_row_region(row));
-    if (last != lsc_row_region(row)) united = united_id(fill, lsc_row_region(row), &region);
+    if (last != lsc_row_region(row)) united = united_id(fill, lsc_row_region(row));
     last = lsc_row_region(row);
     put_open_times(&w, fill, row);
     put_int(&w, LSC_OPEN_REGION_IDS, united);

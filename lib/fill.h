@@ -4,9 +4,9 @@
 #ifndef LSC_FILL_H
 #define LSC_FILL_H
 
+#include "names.h"
 #include "snapshot.h"
 #include "table.h"
-#include "unite.h"
 
 /* What a rank knows about itself and the run when it fills its tables. */
 struct lsc_fill {
@@ -17,7 +17,6 @@ struct lsc_fill {
   int64_t origin_ns; /* start_time_ns of the run, on rank 0's clock */
   uint64_t event_offset;         /* rows of /events before this rank's */
   const uint32_t *region_ids;    /* [snapshot->regions] id in /region_table of each region of the snapshot */
-  const struct lsc_names *names; /* of /region_table */
   unsigned apis;                 /* of all ranks: the column `apis` is left out when one bit is set */
   int threads;                   /* some rank has lanes: /thread_table and thread_ids are there */
   int tasks;                     /* some rank has tasks: task_ids and await_ns are there */
@@ -31,6 +30,10 @@ lsc_status lsc_fill_names(const struct lsc_snapshot *snapshot, struct lsc_names 
  * frees them also on failure. LSC_OK, LSC_NO_MEMORY.
  */
 lsc_status lsc_fill_tables(const struct lsc_fill *fill, struct lsc_table *tables);
+/* In rows `first` and up of the merged /open_calls: the ids of those regions that their own rank has not completed a
+ * call of. names: an index of /region_table's names, which is made here once there is something to look up. LSC_OK,
+ * LSC_NO_MEMORY. */
+lsc_status lsc_fill_open_regions(struct lsc_table *open_calls, size_t first, struct lsc_name_index *names);
 /* The snapshot's threads and tasks alone, whatever else it has. LSC_OK, LSC_NO_MEMORY. */
 lsc_status lsc_fill_threads(const struct lsc_fill *fill, struct lsc_table *table);
 lsc_status lsc_fill_tasks(const struct lsc_fill *fill, struct lsc_table *table);

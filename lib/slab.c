@@ -158,7 +158,8 @@ static void slab_put(struct lsc_chunk_source *source, size_t chunk_bytes, void *
 struct lsc_chunk_source *lsc_slab_new(void) {
   struct slab *slab = calloc(1, sizeof *slab);
   if (!slab) return NULL;
-  slab->source = (struct lsc_chunk_source){slab_get, slab_put};
+  slab->source.get = slab_get;
+  slab->source.put = slab_put;
   atomic_init(&slab->holds, 1);
   pthread_mutex_init(&slab->lock, NULL);
   return &slab->source;

@@ -39,6 +39,7 @@ static void add_up(struct lsc_snapshot *s) {
     s->dropped += stream->dropped - stream->track->reported_dropped;
     slow += (double)(stream->slow_ticks - stream->track->reported_slow_ticks);
   }
+  s->is_full = atomic_load_explicit(&s->streams->state->source->is_full, memory_order_relaxed);
   double ns_per_tick = 1;
   if (s->map.pairs > 1) {
     struct lsc_clock_pair first = s->map.pair[0], last = s->map.pair[s->map.pairs - 1];

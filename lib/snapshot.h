@@ -126,6 +126,7 @@ struct lsc_snapshot {
   unsigned apis; /* bit k: API k made a call */
   int no_lanes;  /* as the session was opened */
   uint64_t dropped;
+  int is_full;  /* of `dropped` some for more calls than a collect can number, and not for want of memory */
   int64_t overhead_ns;
 
   const char *label; /* or NULL */

@@ -103,8 +103,7 @@ void lsc_stack_free(struct lsc_stack *stack) {
 
 /* A slot in which no call with its note fits stays empty, outside the capacity. */
 static void leave_last_slot(struct lsc_track *track) {
-  uint32_t rows = (uint32_t)(track->next - lsc_chunk_rows(track->chunk));
-  atomic_store_explicit(&track->chunk->capacity, rows, memory_order_relaxed);
+  lsc_chunk_limit(track->source, track->chunk, (uint32_t)(track->next - lsc_chunk_rows(track->chunk)));
 }
 
 static int add_chunk(struct lsc_track *track) {

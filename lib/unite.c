@@ -1,37 +1,46 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "unite.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "message.h"
 
-lsc_status lsc_names_add(struct lsc_names *names, const char *text, size_t length) {
-  uint64_t end = names->text.size + length;
-  size_t before = names->ends.size;
-  if (lsc_buffer_append(&names->ends, &end, sizeof end) || lsc_buffer_append(&names->text, text, length)) {
-    names->ends.size = before;
-    return LSC_NO_MEMORY;
+/*
+ * all: the union of this rank's subtree, on the way up. place: for the names of each part, which are this rank's own
+ * and then those of its children as they came, one u32 each: the position in `all`. end[p]: bytes of `place` up to the
+ * end of part p. id: on the way down, elsewhere than on rank 0, where the position is the id: of each position.
+ */
+struct unite {
+  int is_root;
+  struct lsc_names *all;
+  struct lsc_name_index index;
+  struct lsc_buffer place, id;
+  size_t end[1 + LSC_MOST_CHILDREN];
+  int parts;
+};
+
+static lsc_status add_name(struct unite *unite, const char *text, size_t length) {
+  uint32_t position = 0;
+  lsc_status status = lsc_name_index_add(&unite->index, unite->all, text, length, &position);
+  return status ? status : lsc_buffer_append(&unite->place, &position, sizeof position);
+}
+
+static void end_part(struct unite *unite) { unite->end[unite->parts++] = unite->place.size; }
+
+static lsc_status add_mine(struct unite *unite, const struct lsc_names *mine) {
+  lsc_status status = LSC_OK;
+  for (size_t i = 0; !status && i < mine->count; i++) {
+    size_t length;
+    const char *name = lsc_names_get(mine, i, &length);
+    status = add_name(unite, name, length);
   }
-  names->count++;
-  return LSC_OK;
-}
-
-const char *lsc_names_get(const struct lsc_names *names, size_t index, size_t *length) {
-  const uint64_t *ends = (const uint64_t *)(const void *)names->ends.data;
-  uint64_t start = index ? ends[index - 1] : 0;
-  *length = (size_t)(ends[index] - start);
-  return *length ? (const char *)names->text.data + start : "";
-}
-
-void lsc_names_free(struct lsc_names *names) {
-  lsc_buffer_free(&names->ends);
-  lsc_buffer_free(&names->text);
-  names->count = 0;
+  end_part(unite);
+  return status;
 }
 
 /* On the wire: count (u64), ends (u64 each), text. */
-static lsc_status encode_names(const struct lsc_names *names, struct lsc_buffer *out) {
+static lsc_status unite_encode(void *ctx, struct lsc_buffer *out) {
+  const struct lsc_names *names = ((const struct unite *)ctx)->all;
   uint64_t count = names->count;
   if (lsc_buffer_append(out, &count, sizeof count) || lsc_buffer_append(out, names->ends.data, names->ends.size) ||
       lsc_buffer_append(out, names->text.data, names->text.size)) {
@@ -40,9 +49,8 @@ static lsc_status encode_names(const struct lsc_names *names, struct lsc_buffer 
   return LSC_OK;
 }
 
-typedef lsc_status (*each_name)(void *ctx, const char *text, size_t length);
-
-static lsc_status decode_names(struct lsc_reader *in, each_name each, void *ctx) {
+static lsc_status unite_merge(void *ctx, struct lsc_reader *in) {
+  struct unite *unite = ctx;
   uint64_t count, start = 0;
   const unsigned char *ends;
   const char *text;
@@ -57,119 +65,67 @@ static lsc_status decode_names(struct lsc_reader *in, each_name each, void *ctx)
     if (end < start || end > (uint64_t)(in->end - in->next)) {
       return lsc_fail(LSC_INVALID, "name %llu of a rank's names ends outside of their bytes", (unsigned long long)i);
     }
-    status = each(ctx, text + start, (size_t)(end - start));
+    status = add_name(unite, text + start, (size_t)(end - start));
     if (status) return status;
     start = end;
   }
+  end_part(unite);
   return LSC_OK;
 }
 
-/* Where each of `names` stands, by its text. slot: position + 1, or 0; open addressing, at most half full. */
-struct lookup {
-  struct lsc_names *names;
-  uint32_t *slot;
-  size_t slots; /* a power of two, or 0 */
-};
-
-/* FNV-1a, 64 bits. */
-static uint64_t hash_of(const char *text, size_t length) {
-  uint64_t hash = 14695981039346656037u;
-  for (size_t i = 0; i < length; i++) hash = (hash ^ (unsigned char)text[i]) * 1099511628211u;
-  return hash ^ (hash >> 32);
+static const uint32_t *words_of(const struct lsc_buffer *buffer) {
+  return (const uint32_t *)(const void *)buffer->data;
 }
 
-/* The slot that holds the name, or the empty one where it belongs. There is always an empty one. */
-static uint32_t *slot_of(const struct lookup *lookup, const char *text, size_t length) {
-  size_t at = (size_t)hash_of(text, length) & (lookup->slots - 1);
-  for (;; at = (at + 1) & (lookup->slots - 1)) {
-    size_t other;
-    const char *name;
-    if (!lookup->slot[at]) return &lookup->slot[at];
-    name = lsc_names_get(lookup->names, lookup->slot[at] - 1, &other);
-    if (other == length && !memcmp(name, text, length)) return &lookup->slot[at];
-  }
+/* The ids of a part's names, in their order. */
+static void give_ids(const struct unite *unite, int part, uint32_t *ids) {
+  const uint32_t *place = words_of(&unite->place), *id = words_of(&unite->id);
+  size_t first = part ? unite->end[part - 1] / sizeof *place : 0, end = unite->end[part] / sizeof *place;
+  for (size_t i = first; i < end; i++) ids[i - first] = unite->is_root ? place[i] : id[place[i]];
 }
 
-static lsc_status grow(struct lookup *lookup) {
-  struct lookup bigger = {lookup->names, NULL, lookup->slots ? lookup->slots * 2 : 64};
-  bigger.slot = calloc(bigger.slots, sizeof *bigger.slot);
-  if (!bigger.slot) return lsc_fail(LSC_NO_MEMORY, "no memory to look up %zu names", lookup->names->count);
-  for (size_t i = 0; i < lookup->names->count; i++) {
-    size_t length;
-    const char *name = lsc_names_get(lookup->names, i, &length);
-    *slot_of(&bigger, name, length) = (uint32_t)(i + 1);
-  }
-  free(lookup->slot);
-  *lookup = bigger;
+static lsc_status unite_give(void *ctx, size_t child, struct lsc_buffer *out) {
+  const struct unite *unite = ctx;
+  size_t size = unite->end[child + 1] - unite->end[child];
+  void *ids = size ? lsc_buffer_reserve(out, size) : NULL;
+  if (!size) return LSC_OK;
+  if (!ids) return LSC_NO_MEMORY;
+  give_ids(unite, (int)child + 1, ids);
+  out->size += size;
   return LSC_OK;
 }
 
-static lsc_status add_if_new(void *ctx, const char *text, size_t length) {
-  struct lookup *lookup = ctx;
-  uint32_t *slot;
-  if (lookup->names->count >= lookup->slots / 2 && grow(lookup)) return LSC_NO_MEMORY;
-  slot = slot_of(lookup, text, length);
-  if (*slot) return LSC_OK;
-  if (lookup->names->count >= UINT32_MAX) {
-    return lsc_fail(LSC_LIMIT, "the ranks have more than %u distinct names; use fewer", UINT32_MAX);
+static lsc_status unite_take(void *ctx, struct lsc_reader *bytes) {
+  struct unite *unite = ctx;
+  size_t came = (size_t)(bytes->end - bytes->next), count = unite->all->count;
+  if (came != count * sizeof(uint32_t)) {
+    return lsc_fail(LSC_INVALID, "%zu bytes came for the ids of %zu names", came, count);
   }
-  if (lsc_names_add(lookup->names, text, length)) return LSC_NO_MEMORY;
-  *slot = (uint32_t)lookup->names->count;
-  return LSC_OK;
+  return lsc_buffer_append(&unite->id, bytes->next, came);
 }
 
-static lsc_status add_all(struct lookup *lookup, const struct lsc_names *names) {
-  lsc_status status = LSC_OK;
-  for (size_t i = 0; !status && i < names->count; i++) {
-    size_t length;
-    const char *name = lsc_names_get(names, i, &length);
-    status = add_if_new(lookup, name, length);
-  }
-  return status;
-}
-
-static lsc_status unite_merge(void *ctx, struct lsc_reader *bytes) { return decode_names(bytes, add_if_new, ctx); }
-
-static lsc_status unite_encode(void *ctx, struct lsc_buffer *out) {
-  const struct lookup *lookup = ctx;
-  return encode_names(lookup->names, out);
-}
-
-/* Elsewhere than on rank 0: forgets the subtree's union for that of all. */
-static lsc_status take_union(struct lookup *lookup, const struct lsc_buffer *bytes) {
-  struct lsc_reader reader = {bytes->data, bytes->data + bytes->size, 0};
-  lsc_names_free(lookup->names);
-  free(lookup->slot);
-  lookup->slot = NULL;
-  lookup->slots = 0;
-  return decode_names(&reader, add_if_new, lookup);
-}
-
-static lsc_status find_ids(const struct lookup *lookup, const struct lsc_names *mine, uint32_t *ids) {
-  for (size_t i = 0; i < mine->count; i++) {
-    size_t length;
-    const char *name = lsc_names_get(mine, i, &length);
-    const uint32_t *slot = lookup->slots ? slot_of(lookup, name, length) : NULL;
-    if (!slot || !*slot) return lsc_fail(LSC_INVALID, "name '%.*s' is not in the ranks' union", (int)length, name);
-    ids[i] = *slot - 1;
-  }
-  return LSC_OK;
+/* What the way down does not need any more; of the names only their number. */
+static void forget_names(struct unite *unite) {
+  size_t count = unite->all->count;
+  lsc_name_index_free(&unite->index);
+  if (unite->is_root) return;
+  lsc_names_free(unite->all);
+  unite->all->count = count;
 }
 
 lsc_status lsc_unite_names(struct lsc_coll *coll, int tag, const struct lsc_names *mine, struct lsc_names *all,
                            uint32_t *ids, int64_t deadline) {
-  struct lookup lookup = {.names = all};
-  const struct lsc_sweep sweep = {unite_merge, unite_encode, &lookup};
-  struct lsc_buffer bytes = {0};
+  struct unite unite = {.is_root = !coll->rank, .all = all, .index = {.names = all}};
+  const struct lsc_sweep up = {unite_merge, unite_encode, &unite};
+  const struct lsc_spread down = {unite_take, unite_give, &unite};
   lsc_status status;
   *all = (struct lsc_names){0};
-  status = lsc_coll_up(coll, tag, add_all(&lookup, mine), &sweep, deadline);
-  if (!status && !coll->rank) status = encode_names(all, &bytes);
-  status = lsc_coll_down(coll, tag, status, &bytes, deadline);
-  if (!status && coll->rank) status = take_union(&lookup, &bytes);
-  if (!status) status = find_ids(&lookup, mine, ids);
-  if (status) lsc_names_free(all);
-  free(lookup.slot);
-  lsc_buffer_free(&bytes);
+  status = lsc_coll_up(coll, tag, add_mine(&unite, mine), &up, deadline);
+  forget_names(&unite);
+  status = lsc_coll_spread(coll, tag, status, &down, deadline);
+  if (!status) give_ids(&unite, 0, ids);
+  if (status || coll->rank) lsc_names_free(all);
+  lsc_buffer_free(&unite.place);
+  lsc_buffer_free(&unite.id);
   return status;
 }

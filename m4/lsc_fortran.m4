@@ -32,7 +32,9 @@ end program
 
 # LSC_TRY_MPI_F08: whether FC can use mpi_f08 with the flags of the wrapper. Sets lsc_mpi_f08.
 AC_DEFUN([LSC_TRY_MPI_F08], [
-  AC_PATH_PROGS([MPIFORT], [mpifort mpif90 mpifort.openmpi mpifort.mpich], [], [`AS_DIRNAME(["${MPICC:-/}"])`:$PATH])
+  AC_PATH_PROGS([MPIFORT],
+    [mpifort$lsc_mpi_suffix mpif90$lsc_mpi_suffix mpifort mpif90 mpifort.openmpi mpifort.mpich], [],
+    [`AS_DIRNAME(["${MPICC:-/}"])`:$PATH])
   AS_IF([test -n "$MPIFORT"], [LSC_SPLIT_FORTRAN([`$MPIFORT -show 2>/dev/null`])])
   lsc_saved_FCFLAGS=$FCFLAGS lsc_saved_LIBS=$LIBS
   FCFLAGS="$FCFLAGS $MPI_FCFLAGS"

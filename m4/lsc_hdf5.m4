@@ -30,7 +30,7 @@ AC_DEFUN([LSC_HDF5], [
       [openmpi], [lsc_modules="hdf5-openmpi hdf5" lsc_hdf5_package=libhdf5-openmpi-dev],
       [mpich], [lsc_modules="hdf5-mpich hdf5" lsc_hdf5_package=libhdf5-mpich-dev],
       [lsc_modules="hdf5-openmpi hdf5-mpich hdf5" lsc_hdf5_package=libhdf5-openmpi-dev])
-    AC_PATH_PROGS([H5PCC], [h5pcc h5pcc.$lsc_mpi_name])
+    AC_PATH_PROGS([H5PCC], [h5pcc$lsc_mpi_suffix h5pcc h5pcc.$lsc_mpi_name])
     lsc_saved_CPPFLAGS=$CPPFLAGS lsc_saved_LIBS=$LIBS
     AS_IF([test "$lsc_mpi" = yes], [
       AS_IF([test -n "$PKG_CONFIG"], [

@@ -46,16 +46,31 @@ AC_DEFUN([LSC_MPI_NAME], [
   ], [lsc_mpi_name=mpich lsc_mpi_text="MPICH"])
 ])
 
+# LSC_MPICC: the compiler wrapper, by name or path from MPICC or --with-mpi. lsc_mpi_suffix: what Debian adds to the names
+# of one MPI's programs, where the wrapper has it.
+AC_DEFUN([LSC_MPICC], [
+  AS_CASE([$with_mpi],
+    [""|yes], [lsc_mpi_wanted= lsc_names="mpicc mpicc.openmpi mpicc.mpich"],
+    [openmpi|mpich], [lsc_mpi_wanted=$with_mpi lsc_names="mpicc.$with_mpi mpicc"],
+    [AC_MSG_ERROR([--with-mpi=$with_mpi: openmpi or mpich, or give the compiler wrapper as MPICC=...])])
+  lsc_given=
+  AS_CASE([$MPICC], [""|*/*], [], [lsc_given=$MPICC lsc_names=$MPICC MPICC=])
+  AC_PATH_PROGS([MPICC], [$lsc_names])
+  AS_IF([test -n "$lsc_given" && test -z "$MPICC"], [AC_MSG_ERROR([there is no MPICC=$lsc_given])])
+  AS_CASE([$MPICC], [*.openmpi], [lsc_mpi_suffix=.openmpi], [*.mpich], [lsc_mpi_suffix=.mpich], [lsc_mpi_suffix=])
+])
+
 # LSC_MPI: MPI_CPPFLAGS, MPI_LIBS, MPICC and MPIRUN; lsc_mpi is yes or no, lsc_mpi_text is for the table.
 AC_DEFUN([LSC_MPI], [
   AC_ARG_VAR([MPICC], [MPI compiler wrapper, asked for its flags])
   AC_ARG_VAR([MPIRUN], [MPI launcher, for the tests])
   AC_SUBST([MPI_CPPFLAGS])
   AC_SUBST([MPI_LIBS])
-  AC_ARG_WITH([mpi], [AS_HELP_STRING([--without-mpi], [only the recorder: no files, no Python package])])
+  AC_ARG_WITH([mpi], [AS_HELP_STRING([--with-mpi=openmpi|mpich], [which MPI, where there are several])
+AS_HELP_STRING([--without-mpi], [only the recorder: no files, no Python package])])
   lsc_mpi=no
   AS_IF([test "$with_mpi" = no], [lsc_mpi_text="off: --without-mpi"], [
-    AC_PATH_PROGS([MPICC], [mpicc mpicc.openmpi mpicc.mpich])
+    LSC_MPICC
     lsc_saved_CPPFLAGS=$CPPFLAGS lsc_saved_LIBS=$LIBS
     AC_MSG_CHECKING([for MPI])
     AS_IF([test -n "$MPICC"], [LSC_TRY_MPI([`$MPICC -show 2>/dev/null`], [$MPICC])])
@@ -67,7 +82,9 @@ AC_DEFUN([LSC_MPI], [
     AS_IF([test "$lsc_mpi" = yes],
       [AC_MSG_RESULT([$lsc_mpi_source])
        LSC_MPI_NAME
-       lsc_mpi_text="$lsc_mpi_text, by $lsc_mpi_source"],
+       lsc_mpi_text="$lsc_mpi_text, by $lsc_mpi_source"
+       AS_IF([test -n "$lsc_mpi_wanted" && test "$lsc_mpi_name" != "$lsc_mpi_wanted"],
+         [AC_MSG_ERROR([--with-mpi=$lsc_mpi_wanted, but only $lsc_mpi_text, was found; give MPICC=...])])],
       [AC_MSG_RESULT([no])
        lsc_mpi_text="not found"
        LSC_MISSING([MPI], [libopenmpi-dev], [--without-mpi])])
@@ -79,7 +96,8 @@ AC_DEFUN([LSC_MPI], [
 
 # LSC_MPIRUN: the launcher, the one beside mpicc first.
 AC_DEFUN([LSC_MPIRUN], [
-  AC_PATH_PROGS([MPIRUN], [mpirun mpiexec], [], [`AS_DIRNAME(["${MPICC:-/}"])`:$PATH])
+  AC_PATH_PROGS([MPIRUN], [mpirun$lsc_mpi_suffix mpiexec$lsc_mpi_suffix mpirun mpiexec], [],
+    [`AS_DIRNAME(["${MPICC:-/}"])`:$PATH])
   AS_IF([test -n "$MPIRUN"], [lsc_mpirun_text=$MPIRUN], [
     lsc_mpirun_text="not found (openmpi-bin): MPI tests are skipped"
     LSC_WANTED([openmpi-bin])])

@@ -14,6 +14,7 @@
 
 #include "attach.h"
 #include "collect.h"
+#include "h5.h"
 #include "message.h"
 
 enum state { PLANNED, RUNNING, DONE };
@@ -177,6 +178,22 @@ static int at_finalize(MPI_Comm comm, int keyval, void *value, void *state) {
   return MPI_SUCCESS;
 }
 
+/*
+ * MPICH 4.0 and its relatives, whose mpi.h has ROMIO's: an attribute that is set on MPI_COMM_SELF while those there are
+ * being deleted can close a loop in their list, in which MPI never returns. So HDF5 and MPI-IO, which set one at their
+ * first use, are used before ours is set, and end after it.
+ */
+static void start_what_ends_later(void) {
+#ifdef ROMIO_VERSION
+  char version[32];
+  MPI_File file;
+  lsc_h5_version(version, sizeof version);
+  if (MPI_File_open(MPI_COMM_SELF, "/dev/null", MPI_MODE_RDONLY, MPI_INFO_NULL, &file) == MPI_SUCCESS) {
+    MPI_File_close(&file);
+  }
+#endif
+}
+
 static lsc_status watch_finalize(void) {
   int keyval = MPI_KEYVAL_INVALID;
   pthread_mutex_lock(&mutex);
@@ -184,6 +201,7 @@ static lsc_status watch_finalize(void) {
   is_watching = 1;
   pthread_mutex_unlock(&mutex);
   if (!is_new) return LSC_OK;
+  start_what_ends_later();
   lsc_status status = lsc_comm_check(MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, at_finalize, &keyval, NULL),
                                      "MPI_Comm_create_keyval");
   if (status == LSC_OK) status = lsc_comm_check(MPI_Comm_set_attr(MPI_COMM_SELF, keyval, NULL), "MPI_Comm_set_attr");

@@ -77,7 +77,7 @@ struct lsc_collection {
   struct lsc_snapshot snapshot;
   char hostname[256];
   struct lsc_fill fill;
-  struct lsc_names names; /* united */
+  struct lsc_names names; /* rank 0: united */
   uint32_t *ids;          /* fill.region_ids */
   uint64_t events;        /* of all ranks */
   struct lsc_table mine[LSC_TABLE_COUNT];        /* this rank's rows, until they are gathered */

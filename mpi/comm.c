@@ -46,6 +46,7 @@ lsc_status lsc_comm_check(int code, const char *what) {
   char text[MPI_MAX_ERROR_STRING] = "";
   int length = 0;
   if (MPI_Error_string(code, text, &length) != MPI_SUCCESS) return lsc_fail(LSC_MPI, "%s: MPI error %d", what, code);
+  for (char *end; (end = strchr(text, '\n'));) *end = ' '; /* MPICH adds a stack of calls, one a line */
   return lsc_fail(LSC_MPI, "%s: %s", what, text);
 }
 

@@ -40,6 +40,7 @@ struct exchange {
   size_t given;                      /* rows of each of its own tables, at most all of them */
   uint64_t before[LSC_TABLE_COUNT];  /* rows in the file in front of the first one of c->merged */
   size_t written[LSC_TABLE_COUNT];   /* rows of c->merged that are in the file */
+  struct lsc_name_index names;       /* of /region_table */
 };
 
 static lsc_status next_block(void *ctx, struct lsc_buffer *out, int *more) {
@@ -76,6 +77,7 @@ static lsc_status write_table(struct exchange *x, enum lsc_table_id id) {
   struct lsc_table *table = &c->merged[id];
   const struct lsc_table_rows rows = {table, x->written[id], table->rows - x->written[id]};
   lsc_status status = lsc_step(LSC_STEP_FILE_TABLES);
+  if (!status && id == LSC_TABLE_OPEN) status = lsc_fill_open_regions(table, rows.first, &x->names);
   if (!status) status = lsc_create_rows(c->file, &c->fill, id, x->before[id] + rows.first, &rows);
   x->written[id] = table->rows;
   if (c->keeps) return status;
@@ -117,7 +119,7 @@ static lsc_status write_rest(struct exchange *x) {
 }
 
 void lsc_collection_gather(struct lsc_collection *c) {
-  struct exchange x = {.c = c};
+  struct exchange x = {.c = c, .names = {.names = &c->names}};
   const struct lsc_pieces pieces = {next_block, take_block, &x};
   if (!c->status) lsc_collection_enter(c, LSC_STEP_GATHER);
   lsc_status mine = c->status ? LSC_NO_MEMORY : LSC_OK; /* what it is comes with the agreement */
@@ -125,4 +127,5 @@ void lsc_collection_gather(struct lsc_collection *c) {
   if (status && !c->status) lsc_collection_came(c, status);
   for (int i = 0; i < LSC_TABLE_COUNT; i++) lsc_table_free(&c->mine[i]);
   if (!c->coll->rank && !c->status) lsc_collection_note(c, write_rest(&x));
+  lsc_name_index_free(&x.names);
 }

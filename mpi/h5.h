@@ -72,6 +72,8 @@ lsc_status lsc_h5_select(struct lsc_h5 *h5, int slot, const char *path, lsc_type
 /* Rows first … first + count - 1 of a selected dataset, in its type in memory. Independent of the other ranks. */
 lsc_status lsc_h5_write_rows(struct lsc_h5 *h5, int slot, uint64_t first, uint64_t count, const void *data);
 lsc_status lsc_h5_read_rows(struct lsc_h5 *h5, int slot, uint64_t first, uint64_t count, void *data);
+/* Bytes that these two give to HDF5 at a time: its MPI driver refuses 2^31 (1.10.8). At least 8; tests lower it. */
+extern size_t lsc_h5_most;
 
 /* Rows from `first` on of a selected dataset, of any type. With the serial driver, if they are texts. */
 lsc_status lsc_h5_write_view(struct lsc_h5 *h5, int slot, uint64_t first, const lsc_column_view *view);

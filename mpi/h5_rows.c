@@ -86,12 +86,13 @@ lsc_status lsc_h5_select(struct lsc_h5 *h5, int slot, const char *path, lsc_type
   return LSC_OK;
 }
 
-static lsc_status move_rows(struct lsc_h5 *h5, int slot, uint64_t first, uint64_t count, const void *from, void *to) {
+size_t lsc_h5_most = (size_t)1 << 30;
+
+static lsc_status move_piece(struct lsc_h5 *h5, int slot, hsize_t first, hsize_t count, const void *from, void *to) {
   lsc_status status = LSC_OK;
-  hsize_t start = first, size = count;
   hid_t data = h5->slot[slot].data, type = h5->slot[slot].type;
-  hid_t in_file = H5Dget_space(data), in_memory = H5Screate_simple(1, &size, NULL);
-  if (in_file < 0 || in_memory < 0 || H5Sselect_hyperslab(in_file, H5S_SELECT_SET, &start, NULL, &size, NULL) < 0 ||
+  hid_t in_file = H5Dget_space(data), in_memory = H5Screate_simple(1, &count, NULL);
+  if (in_file < 0 || in_memory < 0 || H5Sselect_hyperslab(in_file, H5S_SELECT_SET, &first, NULL, &count, NULL) < 0 ||
       (from ? H5Dwrite(data, type, in_memory, in_file, H5P_DEFAULT, from)
             : H5Dread(data, type, in_memory, in_file, H5P_DEFAULT, to)) < 0) {
     status = lsc_h5_fail(h5, from ? "write rows of" : "read back rows of", h5->slot[slot].path);
@@ -101,12 +102,23 @@ static lsc_status move_rows(struct lsc_h5 *h5, int slot, uint64_t first, uint64_
   return status;
 }
 
+static lsc_status move_rows(struct lsc_h5 *h5, int slot, uint64_t first, uint64_t count, const char *from, char *to) {
+  lsc_status status = LSC_OK;
+  size_t width = H5Tget_size(h5->slot[slot].type), most = lsc_h5_most / width;
+  for (uint64_t done = 0, piece; done < count && !status; done += piece) {
+    size_t at = done * width;
+    piece = count - done < most ? count - done : most;
+    status = move_piece(h5, slot, first + done, piece, from ? from + at : NULL, to ? to + at : NULL);
+  }
+  return status;
+}
+
 lsc_status lsc_h5_write_rows(struct lsc_h5 *h5, int slot, uint64_t first, uint64_t count, const void *data) {
-  return count ? move_rows(h5, slot, first, count, data, NULL) : LSC_OK;
+  return move_rows(h5, slot, first, count, data, NULL);
 }
 
 lsc_status lsc_h5_read_rows(struct lsc_h5 *h5, int slot, uint64_t first, uint64_t count, void *data) {
-  return count ? move_rows(h5, slot, first, count, NULL, data) : LSC_OK;
+  return move_rows(h5, slot, first, count, NULL, data);
 }
 
 lsc_status lsc_h5_write_view(struct lsc_h5 *h5, int slot, uint64_t first, const lsc_column_view *view) {

@@ -44,7 +44,6 @@ static void unite_names(struct lsc_collection *c) {
   }
   lsc_collection_came(c, lsc_unite_names(c->coll, LSC_TAG_NAMES, &mine, &c->names, c->ids, lsc_collection_deadline(c)));
   c->fill.region_ids = c->ids;
-  c->fill.names = &c->names;
   lsc_names_free(&mine);
 }
 

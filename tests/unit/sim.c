@@ -41,7 +41,7 @@ struct fiber {
   int from, tag;    /* of the message it waits for; from -1: for none */
   int unreceived;   /* its synchronous message was not received yet */
   int64_t deadline; /* of its wait */
-  uint64_t round, sent;
+  uint64_t round, sent, bytes;
   struct message *mail;
 };
 
@@ -60,6 +60,11 @@ struct world {
   char *stacks;
   size_t stack;
 };
+
+/* Of the body that runs; -1 while the simulation's own code does. Volatile: compilers do not expect malloc to look. */
+static volatile int running = -1;
+
+int sim_running(void) { return running; }
 
 static uint64_t draw(struct world *world) {
   world->random ^= world->random << 13;
@@ -116,9 +121,13 @@ static int64_t latency_of(struct world *world, int from, int to) {
 
 static struct message *post(struct fiber *fiber, struct fiber *to, int tag, const void *data, size_t size) {
   struct world *world = fiber->world;
-  struct message *message = malloc(sizeof *message + size), **at = &to->mail;
+  struct message *message, **at = &to->mail;
+  running = -1;
+  message = malloc(sizeof *message + size);
+  running = fiber->coll.rank;
   if (!message) return NULL;
   fiber->sent++;
+  fiber->bytes += size;
   fiber->round++;
   world->stats.messages++;
   world->stats.bytes += size;
@@ -158,7 +167,9 @@ static lsc_status receive(struct fiber *fiber, struct message **at, struct lsc_b
   }
   out->size = 0;
   status = lsc_buffer_append(out, message->data, message->size);
+  running = -1;
   free(message);
+  running = fiber->coll.rank;
   return status;
 }
 
@@ -251,7 +262,9 @@ static int schedule(struct world *world) {
     if (moved < 0) result = -1;
     while (world->readies) {
       struct fiber *fiber = next_ready(world);
+      running = fiber->coll.rank;
       swapcontext(&world->scheduler, &fiber->context);
+      running = -1;
       if (fiber->state == ENDED && !fiber->dead) world->stats.ended = world->now;
     }
   }
@@ -263,6 +276,8 @@ static void collect_stats(struct world *world) {
     const struct fiber *fiber = &world->fiber[i];
     if (fiber->round > world->stats.rounds) world->stats.rounds = fiber->round;
     if (fiber->sent > world->stats.most_sent) world->stats.most_sent = fiber->sent;
+    if (fiber->bytes > world->stats.most_bytes) world->stats.most_bytes = fiber->bytes;
+    if (world->options.bytes) world->options.bytes[i] = fiber->bytes;
   }
 }
 

@@ -24,6 +24,7 @@ struct sim_rank {
 struct sim_stats {
   uint64_t messages, bytes; /* sent, also those that nobody took */
   uint64_t most_sent;       /* messages of the rank that sent most */
+  uint64_t most_bytes;      /* bytes of the rank that sent most of them */
   /* Longest chain of rounds, in each of which a rank sends one message and receives one, and a message takes one. */
   uint64_t rounds;
   int64_t ended;            /* when the last rank came back */
@@ -38,6 +39,7 @@ struct sim_options {
   int synchronous;             /* a send comes back when its message was received, or at its deadline */
   size_t stack;                /* bytes a rank; 0: 64 KiB */
   struct sim_stats *stats;     /* or NULL */
+  uint64_t *bytes;             /* [size], or NULL: receives the bytes that each rank sent */
 };
 
 /*
@@ -46,6 +48,9 @@ struct sim_options {
  * were let go as dead. options: may be NULL.
  */
 int sim_run(int size, void (*body)(struct lsc_coll *coll, void *arg), void *arg, const struct sim_options *options);
+
+/* The rank whose body runs now; -1 within the simulation itself, and outside of it. */
+int sim_running(void);
 
 /* 1 once this rank died; what its body reports from then on counts for nothing. */
 int sim_is_dead(const struct lsc_coll *coll);

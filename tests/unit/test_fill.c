@@ -55,7 +55,6 @@ static void setup(void) {
                            .origin_ns = snapshot.open_ns,
                            .event_offset = 100,
                            .region_ids = united,
-                           .names = &names,
                            .apis = snapshot.apis};
   ck_assert_int_eq(lsc_fill_tables(&fill, table), LSC_OK);
 }
@@ -181,6 +180,12 @@ START_TEST(an_open_call_is_a_row_of_its_own) {
   ck_assert_int_eq(*(const int64_t *)data(LSC_TABLE_OPEN, LSC_OPEN_CALL_IDS), id);
   ck_assert_int_eq(*(const int64_t *)data(LSC_TABLE_OPEN, LSC_OPEN_PARENT_IDS), -1);
   ck_assert_uint_eq(*(const uint8_t *)data(LSC_TABLE_OPEN, LSC_OPEN_APIS), LSC_API_PYTHON);
+  ck_assert_uint_eq(*(const uint32_t *)data(LSC_TABLE_OPEN, LSC_OPEN_REGION_IDS), LSC_NO_NAME);
+  struct lsc_name_index index = {.names = &names};
+  ck_assert_int_eq(lsc_fill_open_regions(&table[LSC_TABLE_OPEN], 1, &index), LSC_OK);
+  ck_assert_uint_eq(*(const uint32_t *)data(LSC_TABLE_OPEN, LSC_OPEN_REGION_IDS), LSC_NO_NAME);
+  ck_assert_int_eq(lsc_fill_open_regions(&table[LSC_TABLE_OPEN], 0, &index), LSC_OK);
+  lsc_name_index_free(&index);
   ck_assert_uint_eq(*(const uint32_t *)data(LSC_TABLE_OPEN, LSC_OPEN_REGION_IDS), 42);
   check_text(LSC_TABLE_OPEN, LSC_OPEN_REGION_NAMES, 0, "c");
   teardown();

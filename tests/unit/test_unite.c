@@ -4,86 +4,18 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "knowledge.h"
+#include "meter.h"
 #include "sim.h"
 #include "unit.h"
 #include "unite.h"
 
 #define TAG 3
 #define DEADLINE 1000000
-#define LONGEST 4096
+#define LARGE 100000 /* ranks: in full under `make stress` */
 
-/* Who knows which names. A name has a number. In EMPTY most ranks know none, in SKEWED one rank knows most. */
-enum knowledge { SAME, DISJOINT, MIXED, SKEWED, EMPTY, NOTHING, KNOWLEDGES };
-
-static const int sizes[] = {1, 2, 3, 4, 5, 7, 8, 16, 31, 64, 1000, 10000};
+static const int sizes[] = {1, 2, 3, 4, 5, 7, 8, 16, 31, 64, 1000, 10000, LARGE};
 #define SIZES ((int)(sizeof sizes / sizeof *sizes))
-#define MOST 300 /* names of a rank */
-
-/* Text of a name: several are beginnings of others, one is empty, one as long as a name may be, one holds a NUL. */
-static size_t text_of(int number, char *text) {
-  if (number == 0) return 0;
-  if (number == 1) return memset(text, 'x', LONGEST), LONGEST;
-  if (number == 2) return memcpy(text, "a\0b", 3), 3;
-  if (number < 8) return memset(text, 'a', (size_t)number), (size_t)number;
-  return (size_t)snprintf(text, LONGEST, "region-%d", number);
-}
-
-static unsigned mixed(int rank, int i) {
-  uint32_t x = (uint32_t)rank * 2654435761u + (uint32_t)i * 2246822519u;
-  x ^= x >> 15;
-  return x * 2246822519u >> 7;
-}
-
-/* The numbers of the names that a rank knows, all different. */
-static int numbers_of(enum knowledge knowledge, int rank, int size, int *number) {
-  int count = 0;
-  if (knowledge == SAME) {
-    for (int i = 0; i < 20; i++) number[count++] = 19 - i;
-  } else if (knowledge == DISJOINT) {
-    for (int i = 0; i < 3; i++) number[count++] = rank * 3 + i;
-  } else if (knowledge == MIXED || (knowledge == EMPTY && rank % 3 == 1)) {
-    for (int i = 0; i < 6; i++) {
-      int next = (int)(mixed(rank, i) % 60), known = 0;
-      for (int k = 0; k < count; k++) known |= number[k] == next;
-      if (!known) number[count++] = next;
-    }
-  } else if (knowledge == SKEWED) {
-    int most = rank == size / 2 ? MOST : rank % 3;
-    for (int i = 0; i < most; i++) number[count++] = rank == size / 2 ? MOST - i : i;
-  }
-  return count;
-}
-
-/* The union by the definition: ranks in order, each name where it first appears. position[number], or -1. */
-struct reference {
-  enum knowledge knowledge;
-  int size, count, numbers;
-  int *position, *number;
-  size_t text;
-};
-
-static void refer(struct reference *ref, enum knowledge knowledge, int size) {
-  int number[MOST];
-  char text[LONGEST];
-  *ref = (struct reference){.knowledge = knowledge, .size = size, .numbers = 3 * size + MOST + 1};
-  ref->position = malloc((size_t)ref->numbers * sizeof *ref->position);
-  ref->number = malloc((size_t)ref->numbers * sizeof *ref->number);
-  for (int i = 0; i < ref->numbers; i++) ref->position[i] = -1;
-  for (int rank = 0; rank < size; rank++) {
-    int count = numbers_of(knowledge, rank, size, number);
-    for (int i = 0; i < count; i++) {
-      if (ref->position[number[i]] >= 0) continue;
-      ref->number[ref->count] = number[i];
-      ref->position[number[i]] = ref->count++;
-      ref->text += text_of(number[i], text);
-    }
-  }
-}
-
-static void forget(struct reference *ref) {
-  free(ref->position);
-  free(ref->number);
-}
 
 struct outcome {
   const struct reference *ref;
@@ -91,11 +23,13 @@ struct outcome {
   int *right;
 };
 
-static int is_reference(const struct reference *ref, const struct lsc_names *all) {
-  static char text[LONGEST];
+/* Rank 0 has the union, in its order; the others have none. */
+static int is_union(const struct reference *ref, int rank, const struct lsc_names *all) {
+  static char text[KNOWLEDGE_LONGEST];
+  if (rank) return !all->count && !all->ends.data && !all->text.data;
   if (all->count != (size_t)ref->count) return 0;
   for (int i = 0; i < ref->count; i++) {
-    size_t length, wanted = text_of(ref->number[i], text);
+    size_t length, wanted = knowledge_text(ref->number[i], text);
     const char *name = lsc_names_get(all, (size_t)i, &length);
     if (length != wanted || memcmp(name, text, length) != 0) return 0;
   }
@@ -104,43 +38,67 @@ static int is_reference(const struct reference *ref, const struct lsc_names *all
 
 static void unite_body(struct lsc_coll *coll, void *arg) {
   struct outcome *o = arg;
-  static char text[LONGEST];
-  int number[MOST], count = numbers_of(o->ref->knowledge, coll->rank, coll->size, number);
+  static char text[KNOWLEDGE_LONGEST];
+  int number[KNOWLEDGE_MOST], count = knowledge_of(o->ref->knowledge, coll->rank, coll->size, number);
   struct lsc_names mine = {0}, all = {0};
-  uint32_t ids[MOST];
+  uint32_t ids[KNOWLEDGE_MOST];
   int right = 1;
   for (int i = 0; i < count; i++) {
-    size_t length = text_of(number[i], text);
+    size_t length = knowledge_text(number[i], text);
     if (lsc_names_add(&mine, text, length)) abort();
   }
   o->status[coll->rank] = lsc_unite_names(coll, TAG, &mine, &all, ids, DEADLINE);
   for (int i = 0; !o->status[coll->rank] && i < count; i++) right &= (int)ids[i] == o->ref->position[number[i]];
-  o->right[coll->rank] = right && is_reference(o->ref, &all);
+  o->right[coll->rank] = right && is_union(o->ref, coll->rank, &all);
   lsc_names_free(&mine);
   lsc_names_free(&all);
 }
 
-/* Bytes of a union on the wire at most: no sweep may carry more than it over any edge of the tree. */
-static uint64_t most_bytes(const struct reference *ref) { return 16 + 8 * (uint64_t)ref->count + ref->text; }
+/*
+ * Heap of a rank at most, by what its subtree knows: its names, and a child's beside them, in buffers that double (3 of
+ * each for a moment); 24 bytes a name to find it; its place, and in the end its id, for each part that it came from.
+ */
+static int64_t most_memory(const struct reference *ref, int rank) {
+  const struct subtree *own = &ref->subtree[rank];
+  int child[31], parts = 1 + children_of(rank, ref->size, child);
+  return (int64_t)(4096 + own->names * (6 * 8 + 24 + 12 * (uint64_t)parts) + 6 * own->text);
+}
+
+static void check_costs(const struct reference *ref, const uint64_t *bytes, const struct meter *meter) {
+  for (int rank = 0; rank < ref->size; rank++) {
+    uint64_t wanted = bytes_of_union(ref, rank);
+    int64_t most = most_memory(ref, rank), peak = meter[rank].peak;
+    if (bytes[rank] == wanted && peak <= most && !meter[rank].now) continue;
+    ck_abort_msg("rank %d of %d, names %s: sent %llu bytes, not %llu; had %lld bytes on the heap, with %lld allowed, "
+                 "and %lld at the end", rank, ref->size, knowledge_names[ref->knowledge], (unsigned long long)bytes[rank],
+                 (unsigned long long)wanted, (long long)peak, (long long)most, (long long)meter[rank].now);
+  }
+}
 
 static void check_union(enum knowledge knowledge, int size, const struct sim_options *manner) {
   struct sim_stats stats;
   struct sim_options options = *manner;
   struct reference ref;
   struct outcome o = {&ref, malloc((size_t)size * sizeof *o.status), calloc((size_t)size, sizeof *o.right)};
-  refer(&ref, knowledge, size);
+  struct meter *meter = calloc((size_t)size, sizeof *meter);
+  refer(&ref, knowledge, size, 1);
   options.stats = &stats;
+  options.bytes = calloc((size_t)size, sizeof *options.bytes);
   for (int r = 0; r < size; r++) o.status[r] = LSC_IO;
+  meter_start(meter);
   ck_assert_int_eq(sim_run(size, unite_body, &o, &options), 0);
+  meter_start(NULL);
   for (int r = 0; r < size; r++) {
-    ck_assert_msg(o.status[r] == LSC_OK && o.right[r], "rank %d of %d, names %d: %s", r, size, (int)knowledge,
-                  lsc_strerror(o.status[r]));
+    if (o.status[r] == LSC_OK && o.right[r]) continue;
+    ck_abort_msg("rank %d of %d, names %s: %s", r, size, knowledge_names[knowledge], lsc_strerror(o.status[r]));
   }
   ck_assert_uint_eq(stats.messages, 2 * (uint64_t)(size - 1));
   ck_assert_uint_le(stats.most_sent, 1 + sim_log2(size));
-  ck_assert_uint_le(stats.bytes, stats.messages * most_bytes(&ref));
   if (!options.seed) ck_assert_uint_eq(stats.rounds, 2 * sim_log2(size));
+  check_costs(&ref, options.bytes, meter);
   forget(&ref);
+  free(options.bytes);
+  free(meter);
   free(o.status);
   free(o.right);
 }
@@ -149,9 +107,38 @@ START_TEST(test_union) {
   static const struct sim_options manners[] = {{0}, {.seed = 5, .latency = 20}, {.synchronous = 1}};
   int size = sizes[_i];
   for (int k = 0; k < KNOWLEDGES; k++) {
-    if (k == DISJOINT && size > 1000) continue;
+    if (size == LARGE && !unit_amount(1, k == DISJOINT || k == SKEWED, 0)) continue;
     for (int m = 0; m < (size > 1000 ? 1 : 3); m++) check_union((enum knowledge)k, size, &manners[m]);
   }
+}
+END_TEST
+
+/* A hundred times the ranks, with the same names: no rank sends or holds more than a constant for each round. */
+START_TEST(test_ranks_cost_nothing) {
+  static const struct sim_options manner = {0};
+  uint64_t most[2];
+  int64_t peak[2] = {0, 0};
+  for (int i = 0; i < 2; i++) {
+    int size = i ? 12800 : 128;
+    struct sim_stats stats;
+    struct sim_options options = manner;
+    struct reference ref;
+    struct outcome o = {&ref, calloc((size_t)size, sizeof *o.status), calloc((size_t)size, sizeof *o.right)};
+    struct meter *meter = calloc((size_t)size, sizeof *meter);
+    refer(&ref, SAME, size, 0);
+    options.stats = &stats;
+    meter_start(meter);
+    ck_assert_int_eq(sim_run(size, unite_body, &o, &options), 0);
+    meter_start(NULL);
+    most[i] = stats.most_bytes;
+    for (int r = 0; r < size; r++) peak[i] = meter[r].peak > peak[i] ? meter[r].peak : peak[i];
+    forget(&ref);
+    free(meter);
+    free(o.status);
+    free(o.right);
+  }
+  ck_assert_uint_le(most[1], most[0] + 7 * (20 * 4 + 4));
+  ck_assert_int_le(peak[1], peak[0] + 7 * 20 * 12);
 }
 END_TEST
 
@@ -183,7 +170,7 @@ START_TEST(test_example) {
   ck_assert_int_eq(sim_run(3, example_body, &example, NULL), 0);
   for (int r = 0; r < 3; r++) {
     ck_assert_int_eq(example.status[r], LSC_OK);
-    ck_assert_str_eq(example.text[r], "ABCD");
+    ck_assert_str_eq(example.text[r], r ? "" : "ABCD");
   }
   ck_assert_uint_eq(example.ids[0][0], 0);
   ck_assert_uint_eq(example.ids[0][1], 1);
@@ -255,14 +242,64 @@ START_TEST(test_damaged_bytes) {
 }
 END_TEST
 
+/* Rank 0 sends down the ids of another number of names than rank 1 sent up. */
+static void cut_body(struct lsc_coll *coll, void *arg) {
+  struct lsc_names mine = {0}, all = {0};
+  struct lsc_buffer bytes = {0};
+  uint32_t words[3] = {0, 0, LSC_OK}, ids[2];
+  if (lsc_names_add(&mine, "a", 1) || lsc_names_add(&mine, "b", 1)) abort();
+  if (coll->rank) {
+    *(lsc_status *)arg = lsc_unite_names(coll, TAG, &mine, &all, ids, DEADLINE);
+  } else {
+    if (coll->recv(coll, 1, TAG, &bytes, DEADLINE)) abort();
+    coll->send(coll, 1, TAG, words + 1, 2 * sizeof *words, DEADLINE);
+  }
+  lsc_buffer_free(&bytes);
+  lsc_names_free(&mine);
+}
+
+START_TEST(test_damaged_ids) {
+  lsc_status status = LSC_OK;
+  ck_assert_int_eq(sim_run(2, cut_body, &status, NULL), 0);
+  ck_assert_int_eq(status, LSC_INVALID);
+}
+END_TEST
+
+/* One name more than there may be, in all: every rank says so, and then, with room for it, has its ids. */
+static void full_body(struct lsc_coll *coll, void *arg) {
+  char name[2] = {'x', (char)('a' + coll->rank)};
+  struct lsc_names mine = {0}, all = {0};
+  uint32_t ids[2];
+  if (lsc_names_add(&mine, "shared", 6) || lsc_names_add(&mine, name, 2)) abort();
+  ((lsc_status *)arg)[coll->rank] = lsc_unite_names(coll, TAG, &mine, &all, ids, DEADLINE);
+  if (all.count && lsc_most_names == 6) abort();
+  lsc_names_free(&mine);
+  lsc_names_free(&all);
+}
+
+START_TEST(test_too_many_names) {
+  size_t before = lsc_most_names;
+  for (int room = 0; room < 2; room++) {
+    lsc_status status[6];
+    lsc_most_names = 6u + (unsigned)room;
+    ck_assert_int_eq(sim_run(6, full_body, status, NULL), 0);
+    for (int r = 0; r < 6; r++) ck_assert_int_eq(status[r], room ? LSC_OK : LSC_LIMIT);
+  }
+  lsc_most_names = before;
+}
+END_TEST
+
 static Suite *unite_suite(void) {
   Suite *suite = suite_create("unite");
   TCase *tcase = tcase_create("unite");
   tcase_set_timeout(tcase, 240);
   tcase_add_loop_test(tcase, test_union, 0, SIZES);
+  tcase_add_test(tcase, test_ranks_cost_nothing);
   tcase_add_test(tcase, test_example);
   tcase_add_test(tcase, test_silent_rank);
   tcase_add_test(tcase, test_damaged_bytes);
+  tcase_add_test(tcase, test_damaged_ids);
+  tcase_add_test(tcase, test_too_many_names);
   suite_add_tcase(suite, tcase);
   return suite;
 }
