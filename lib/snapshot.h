@@ -76,7 +76,7 @@ struct lsc_open_call {
  * open. In one word: it is read soon after it is written, and a processor does not pass on two stores to one load.
  */
 typedef uint64_t lsc_parent;
-static inline lsc_parent lsc_parent_make(uint32_t call, uint32_t region) { return (uint64_t)region << 32 | call; }
+static inline lsc_parent lsc_parent_make(uint32_t call, uint32_t of) { return (uint64_t)of << 32 | call; }
 static inline uint32_t lsc_parent_call(lsc_parent parent) { return (uint32_t)parent; }
 static inline uint32_t lsc_parent_region(lsc_parent parent) { return (uint32_t)(parent >> 32); }
 
