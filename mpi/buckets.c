@@ -7,8 +7,6 @@
 #include "ahead.h"
 #include "array.h"
 #include "message.h"
-#include "progress.h"
-#include "step.h"
 
 #define USUAL_ROWS 65536 /* of all buckets together: about what the second-level cache holds */
 #define LEAST_ROWS 1000  /* of a bucket, unless the region has fewer: what each write costs is then little beside it */
@@ -40,10 +38,10 @@ struct lsc_buckets {
   struct lsc_ahead *ahead;          /* NULL: no helper thread is at work */
   struct lsc_ahead helper;
   size_t spares;                    /* LSC_AHEAD_SPARES if there may be one */
-  size_t written;                   /* rows */
-  lsc_status status;                /* of writing; the caller's alone while a helper is at work */
-  struct lsc_h5 *h5;
-  struct lsc_events_row *first_row, *last_row;
+  uint64_t chunk_rows;              /* as lsc_buckets_limit says; 0: no limit */
+  size_t most_chunks;
+  lsc_status status;                /* of the sink; the caller's alone while a helper is at work */
+  const struct lsc_rows_sink *sink;
 };
 
 static size_t width_of(int column) { return lsc_type_size(lsc_events_desc.column[column].type); }
@@ -146,6 +144,22 @@ static void put_region(struct lsc_buckets *buckets, size_t begin, size_t rows, s
                buckets->fill->region_ids[number]);
 }
 
+void lsc_buckets_limit(struct lsc_buckets *buckets, uint64_t rows, size_t most) {
+  buckets->chunk_rows = rows;
+  buckets->most_chunks = most;
+}
+
+/* With the region at buckets->end, more chunks may be begun at a time than are allowed. */
+static int is_beyond_limit(const struct lsc_buckets *buckets) {
+  const struct lsc_region_span *first = &buckets->fill->snapshot->region[buckets->first];
+  const struct lsc_region_span *last = &buckets->fill->snapshot->region[buckets->end];
+  uint64_t before = buckets->fill->event_offset, regions = buckets->end - buckets->first + 1;
+  if (!buckets->chunk_rows || regions == 1) return 0;
+  uint64_t begin = (before + first->offset) / buckets->chunk_rows;
+  uint64_t chunks = (before + last->offset + last->count - 1) / buckets->chunk_rows - begin + 1;
+  return (regions < chunks ? regions : chunks) > buckets->most_chunks;
+}
+
 /* Buckets for the next regions, as many as there is room for. */
 static void share_out(struct lsc_buckets *buckets) {
   const struct lsc_snapshot *s = buckets->fill->snapshot;
@@ -154,7 +168,7 @@ static void share_out(struct lsc_buckets *buckets) {
   for (buckets->first = buckets->end; buckets->end < s->regions; buckets->end++) {
     const struct lsc_region_span *span = &s->region[buckets->end];
     size_t rows = span->count < buckets->share ? span->count : buckets->share;
-    if (next + rows > buckets->rows) return;
+    if (next + rows > buckets->rows || is_beyond_limit(buckets)) return;
     *bucket_of(buckets, buckets->end) = (struct bucket){next, next + rows};
     buckets->slice[buckets->end] = (struct slice){next, span->offset};
     put_region(buckets, next, rows, buckets->end);
@@ -162,24 +176,10 @@ static void share_out(struct lsc_buckets *buckets) {
   }
 }
 
-static void keep_row(const struct lsc_buckets *buckets, size_t row, struct lsc_events_row *kept) {
-  for (int k = 0; k < LSC_EVENT_COLUMNS; k++)
-    if (buckets->column[k]) memcpy(kept->value[k], at(buckets, k, row), width_of(k));
-}
-
-static lsc_status write_piece(struct lsc_buckets *buckets, const struct lsc_piece *piece) {
-  uint64_t place = buckets->fill->event_offset + piece->row;
-  lsc_status status = lsc_step(LSC_STEP_WRITE);
-  for (int k = 0; k < LSC_EVENT_COLUMNS && !status; k++) {
-    if (!buckets->column[k]) continue;
-    status = lsc_h5_write_rows(buckets->h5, k, place, piece->rows, at(buckets, k, piece->begin));
-  }
-  buckets->written += piece->rows;
-  lsc_progress_at(buckets->written, buckets->fill->snapshot->completed);
-  if (piece->row == 0) keep_row(buckets, piece->begin, buckets->first_row);
-  if (piece->row + piece->rows == buckets->fill->snapshot->completed)
-    keep_row(buckets, piece->begin + piece->rows - 1, buckets->last_row);
-  return status;
+static lsc_status give_piece(struct lsc_buckets *buckets, const struct lsc_piece *piece) {
+  void *column[LSC_EVENT_COLUMNS];
+  for (int k = 0; k < LSC_EVENT_COLUMNS; k++) column[k] = buckets->column[k] ? at(buckets, k, piece->begin) : NULL;
+  return buckets->sink->take(buckets->sink->ctx, piece->row, piece->rows, column);
 }
 
 static size_t number_of(const struct lsc_buckets *buckets, uint32_t region) {
@@ -193,7 +193,7 @@ static size_t number_of(const struct lsc_buckets *buckets, uint32_t region) {
   return low;
 }
 
-/* Writes the full bucket of a region, or has it written: 1; 0: that failed. */
+/* Gives the full bucket of a region away, or has it given: 1; 0: that failed. */
 static int empty(struct lsc_buckets *buckets, uint32_t region) {
   struct bucket *bucket = &buckets->bucket[region];
   size_t number = number_of(buckets, region);
@@ -201,7 +201,7 @@ static int empty(struct lsc_buckets *buckets, uint32_t region) {
   struct lsc_piece piece = {slice->begin, bucket->next - slice->begin, slice->row};
   if (buckets->ahead) {
     if (!lsc_ahead_swap(buckets->ahead, piece, &slice->begin)) return 0;
-  } else if ((buckets->status = write_piece(buckets, &piece))) {
+  } else if ((buckets->status = give_piece(buckets, &piece))) {
     return 0;
   }
   if (slice->begin != piece.begin) put_region(buckets, slice->begin, piece.rows, number);
@@ -210,7 +210,7 @@ static int empty(struct lsc_buckets *buckets, uint32_t region) {
   return 1;
 }
 
-/* What is left in the buckets: those that follow one another, in the memory and in the file, are written together. */
+/* What is left in the buckets: those that follow one another, in the memory and in the file, go together. */
 static lsc_status empty_all(struct lsc_buckets *buckets) {
   lsc_status status = LSC_OK;
   for (size_t i = buckets->first, next; i < buckets->end && !status; i = next) {
@@ -221,7 +221,7 @@ static lsc_status empty_all(struct lsc_buckets *buckets) {
       if (slice->begin != piece.begin + piece.rows || slice->row != piece.row + piece.rows) break;
       piece.rows += bucket_of(buckets, next)->next - slice->begin;
     }
-    status = write_piece(buckets, &piece);
+    status = give_piece(buckets, &piece);
   }
   return status;
 }
@@ -255,11 +255,11 @@ static void read_calls(void *argument) {
     if (!take_block(buckets, block)) return;
 }
 
-/* Writes what the helper fills. After a failure it is told to stop, and then waited for. */
-static void write_ahead(struct lsc_buckets *buckets) {
+/* Gives away what the helper fills. After a failure it is told to stop, and then waited for. */
+static void give_ahead(struct lsc_buckets *buckets) {
   struct lsc_piece piece;
   while (lsc_ahead_take(&buckets->helper, &piece)) {
-    if (!buckets->status && (buckets->status = write_piece(buckets, &piece))) lsc_ahead_stop(&buckets->helper);
+    if (!buckets->status && (buckets->status = give_piece(buckets, &piece))) lsc_ahead_stop(&buckets->helper);
     lsc_ahead_give_back(&buckets->helper, piece.begin);
   }
   lsc_ahead_join(&buckets->helper);
@@ -276,14 +276,11 @@ static int start_ahead(struct lsc_buckets *buckets) {
   return 0;
 }
 
-lsc_status lsc_buckets_write(struct lsc_buckets *buckets, struct lsc_h5 *h5, struct lsc_events_row *first,
-                             struct lsc_events_row *last) {
-  buckets->h5 = h5;
-  buckets->first_row = first;
-  buckets->last_row = last;
+lsc_status lsc_buckets_read(struct lsc_buckets *buckets, const struct lsc_rows_sink *sink) {
+  buckets->sink = sink;
   while (buckets->end < buckets->fill->snapshot->regions && !buckets->status) {
     share_out(buckets);
-    if (start_ahead(buckets)) write_ahead(buckets);
+    if (start_ahead(buckets)) give_ahead(buckets);
     else read_calls(buckets);
     if (!buckets->status) buckets->status = empty_all(buckets);
   }

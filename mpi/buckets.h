@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The rows of one rank, written while its calls are read in the order of their ids: each goes to the bucket of its
- * region, and a bucket that is full is written where the region's rows go on. What was recorded is then read as it lies
+ * The rows of one rank, made while its calls are read in the order of their ids: each goes to the bucket of its region,
+ * and a bucket that is full is given away, for the place where the region's rows go on. What was recorded is then read as it lies
  * in memory, which is several times faster than region by region. Where the buckets of all regions would need too much
  * memory, the calls are read several times, each time for as many regions as there is room for.
  */
@@ -9,12 +9,6 @@
 #define LSC_BUCKETS_H
 
 #include "fill.h"
-#include "h5.h"
-
-/* One row of every column: 8 bytes at most of each. */
-struct lsc_events_row {
-  unsigned char value[LSC_EVENT_COLUMNS][8];
-};
 
 struct lsc_buckets;
 
@@ -23,10 +17,21 @@ lsc_status lsc_buckets_new(const struct lsc_fill *fill, struct lsc_buckets **buc
 void lsc_buckets_free(struct lsc_buckets *buckets);
 
 /*
- * Writes all rows of this rank into the selected columns of h5. first, last: receive the first and the last of them.
- * LSC_OK, LSC_HDF5.
+ * For who keeps the rows until a chunk of them is complete: rows of no more than `most` chunks of so many rows of
+ * /events, or of one region, come side by side.
  */
-lsc_status lsc_buckets_write(struct lsc_buckets *buckets, struct lsc_h5 *h5, struct lsc_events_row *first,
-                             struct lsc_events_row *last);
+void lsc_buckets_limit(struct lsc_buckets *buckets, uint64_t rows, size_t most);
+
+/*
+ * Where the rows go. take: rows row … row + rows - 1 of this rank's events, column[LSC_EVENT_…] in their file type,
+ * NULL: not in this file; on the thread that reads. Anything but LSC_OK ends the reading.
+ */
+struct lsc_rows_sink {
+  lsc_status (*take)(void *ctx, uint64_t row, size_t rows, void *const *column);
+  void *ctx;
+};
+
+/* Reads the calls and gives every row of this rank away once, those of one region in order. The status of the sink. */
+lsc_status lsc_buckets_read(struct lsc_buckets *buckets, const struct lsc_rows_sink *sink);
 
 #endif

@@ -5,7 +5,7 @@
 
 #include "message.h"
 
-uint64_t lsc_chunks_most_rows = 65536;
+uint64_t lsc_chunks_most_rows = LSC_CHUNK_ROWS;
 
 uint64_t lsc_chunks_rows(uint64_t events) { return events < lsc_chunks_most_rows ? events : lsc_chunks_most_rows; }
 

@@ -9,7 +9,9 @@
 
 #include "lanescope.h"
 
-/* Rows of a chunk where there are as many. Not fewer than 1. A test lowers it. */
+/* Rows of a chunk where there are as many: the planes of bytes compress well, and a few chunks of every column are no
+ * more memory than some hundred thousand calls. Not fewer than 1. A test lowers it. */
+#define LSC_CHUNK_ROWS 32768
 extern uint64_t lsc_chunks_most_rows;
 
 struct lsc_chunks {

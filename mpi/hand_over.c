@@ -21,8 +21,7 @@ void lsc_hand_over_send(const struct lsc_hand_over *work) {
   size_t count = c->status ? 1 : pack->count;
   for (size_t i = 0; i < count && wanted && !status; i++) {
     size_t size = c->status ? 0 : lsc_chunk_size(&pack->sums[i]);
-    const unsigned char *bytes = pack->bytes.data + pack->at[i];
-    status = c->coll->send(c->coll, 0, LSC_TAG_CHUNKS, bytes, size, lsc_collection_deadline(c));
+    status = c->coll->send(c->coll, 0, LSC_TAG_CHUNKS, pack->chunk[i].bytes, size, lsc_collection_deadline(c));
   }
   lsc_buffer_free(&word);
   lsc_collection_came(c, status);
@@ -41,7 +40,7 @@ static void put_chunk(const struct lsc_hand_over *work, struct lsc_h5 *h5, uint6
 static void put_own(const struct lsc_hand_over *work, struct lsc_h5 *h5) {
   const struct lsc_pack *pack = work->pack;
   for (size_t i = 0; i < pack->count && !work->c->status; i++) {
-    put_chunk(work, h5, pack->first + i, pack->bytes.data + pack->at[i]);
+    put_chunk(work, h5, pack->first + i, pack->chunk[i].bytes);
   }
 }
 

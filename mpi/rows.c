@@ -6,11 +6,17 @@
 #include "buckets.h"
 #include "create.h"
 #include "message.h"
+#include "progress.h"
 #include "step.h"
+
+/* One row of every column: 8 bytes at most of each. */
+struct events_row {
+  unsigned char value[LSC_EVENT_COLUMNS][8];
+};
 
 /* One row of each column, read from the file and compared with what was written there. */
 static lsc_status check_row(struct lsc_h5 *h5, const struct lsc_fill *fill, size_t row,
-                            const struct lsc_events_row *written) {
+                            const struct events_row *written) {
   uint64_t place = fill->event_offset + row;
   for (int k = 0; k < LSC_EVENT_COLUMNS; k++) {
     unsigned char found[8] = {0};
@@ -24,12 +30,41 @@ static lsc_status check_row(struct lsc_h5 *h5, const struct lsc_fill *fill, size
   return LSC_OK;
 }
 
+/* The columns of the file, and what is compared afterwards. */
+struct writing {
+  const struct lsc_fill *fill;
+  struct lsc_h5 *h5;
+  uint64_t written;
+  struct events_row first, last;
+};
+
+static void keep_row(void *const *column, size_t row, struct events_row *kept) {
+  for (int k = 0; k < LSC_EVENT_COLUMNS; k++) {
+    size_t width = lsc_type_size(lsc_events_desc.column[k].type);
+    if (column[k]) memcpy(kept->value[k], (const unsigned char *)column[k] + row * width, width);
+  }
+}
+
+static lsc_status write_rows(void *ctx, uint64_t row, size_t rows, void *const *column) {
+  struct writing *w = ctx;
+  lsc_status status = lsc_step(LSC_STEP_WRITE);
+  for (int k = 0; k < LSC_EVENT_COLUMNS && !status; k++) {
+    if (column[k]) status = lsc_h5_write_rows(w->h5, k, w->fill->event_offset + row, rows, column[k]);
+  }
+  w->written += rows;
+  lsc_progress_at(w->written, w->fill->snapshot->completed);
+  if (row == 0) keep_row(column, 0, &w->first);
+  if (row + rows == w->fill->snapshot->completed) keep_row(column, rows - 1, &w->last);
+  return status;
+}
+
 static lsc_status write_and_check(struct lsc_h5 *h5, const struct lsc_fill *fill, struct lsc_buckets *buckets) {
-  struct lsc_events_row first, last;
-  lsc_status status = lsc_buckets_write(buckets, h5, &first, &last);
+  struct writing writing = {.fill = fill, .h5 = h5};
+  const struct lsc_rows_sink sink = {write_rows, &writing};
+  lsc_status status = lsc_buckets_read(buckets, &sink);
   if (!status) status = lsc_step(LSC_STEP_READ_BACK);
-  if (!status) status = check_row(h5, fill, 0, &first);
-  return status ? status : check_row(h5, fill, fill->snapshot->completed - 1, &last);
+  if (!status) status = check_row(h5, fill, 0, &writing.first);
+  return status ? status : check_row(h5, fill, fill->snapshot->completed - 1, &writing.last);
 }
 
 lsc_status lsc_rows_write(struct lsc_h5 *h5, const struct lsc_fill *fill, uint64_t events) {

@@ -11,7 +11,7 @@
 /*
  * In the order in which a rank enters them: X(STEP, WHO, name for messages). WHO: EACH rank, rank ZERO alone, a rank
  * that has ROWS, a rank that has rows and is not rank 0 (OTHERS); within PLAIN where /events is not compressed only,
- * within PACKED where it is only. There a rank whose rows are all in chunks of others does not compress and hand over.
+ * within PACKED where it is only. There a rank whose rows are all in chunks of others does not hand over.
  */
 #define LSC_STEPS(X)                                                 \
   X(ARGUMENTS, EACH, "check the arguments")                          \
@@ -44,8 +44,8 @@
   X(LOOK, PLAIN(EACH), "look at what was written")                   \
   X(RANK_ROWS, PACKED(EACH), "share the numbers of rows")            \
   X(ROOM, PACKED(EACH), "make room for the chunks")                  \
-  X(BORDER, PACKED(EACH), "share the chunks between ranks")          \
   X(COMPRESS, PACKED(ROWS), "compress the rows")                     \
+  X(BORDER, PACKED(EACH), "share the chunks between ranks")          \
   X(SIZES, PACKED(EACH), "gather the sizes of the chunks")           \
   X(RESERVE_CHUNKS, PACKED(ZERO), "reserve the space of the chunks") \
   X(HAND_OVER, PACKED(OTHERS), "hand over the chunks")               \

@@ -42,14 +42,20 @@ static void prepare(struct packing *p) {
   lsc_collection_note(c, status ? status : lsc_pack_prepare(&p->pack, &c->fill, &p->chunks, c->level));
 }
 
-/* Rows of shared chunks to their owners, and everything compressed; the others are not held up by one that fails. */
+static void read_rows(struct packing *p) {
+  struct lsc_collection *c = p->c;
+  if (c->status || !c->snapshot.completed || lsc_collection_enter(c, LSC_STEP_COMPRESS)) return;
+  lsc_collection_note(c, lsc_pack_read(&p->pack));
+}
+
+/* Everything compressed, rows of shared chunks by their owners; the others are not held up by one that fails. */
 static void pack(struct packing *p) {
   struct lsc_collection *c = p->c;
+  read_rows(p);
   lsc_collection_enter(c, LSC_STEP_BORDER);
   lsc_collection_came(c, lsc_pack_exchange(&p->pack, c->coll, LSC_TAG_BORDER, c->status != LSC_OK,
                                            lsc_collection_deadline(c)));
-  if (c->status || !p->pack.count || lsc_collection_enter(c, LSC_STEP_COMPRESS)) return;
-  lsc_collection_note(c, lsc_pack_compress(&p->pack));
+  if (!c->status) lsc_collection_note(c, lsc_pack_finish(&p->pack));
 }
 
 static lsc_status add_sums(void *ctx, int rank, struct lsc_reader *bytes) {

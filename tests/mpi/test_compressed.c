@@ -33,16 +33,22 @@ static uint64_t next_random(uint64_t *state) {
   return *state * 0x2545F4914F6CDD1Du >> 16;
 }
 
-/* So many calls on two levels of three regions and through two APIs; the last one of some stays open. */
+/*
+ * So many calls on two levels of more regions than may have a chunk begun at a time, and through two APIs; the last one
+ * of some stays open.
+ */
 static void record(lsc_session session, uint64_t calls, int stays_open) {
-  static const char *const names[] = {"a", "b", "c"};
-  lsc_region_id region[3];
-  for (int i = 0; i < 3; i++) CHECK_STATUS(lsc_region(names[i], &region[i]), LSC_OK);
+  enum { REGIONS = 10 };
+  lsc_region_id region[REGIONS];
+  for (int i = 0; i < REGIONS; i++) {
+    const char name[] = {(char)('a' + i), 0};
+    CHECK_STATUS(lsc_region(name, &region[i]), LSC_OK);
+  }
   for (uint64_t i = 0; i + 1 < calls; i += 2) {
-    lsc_begin(session, region[i % 3]);
-    lsc_begin_as(session, LSC_API_FORTRAN, region[(i + 1) % 3]);
-    lsc_end_as(session, LSC_API_FORTRAN, region[(i + 1) % 3]);
-    lsc_end(session, region[i % 3]);
+    lsc_begin(session, region[i % REGIONS]);
+    lsc_begin_as(session, LSC_API_FORTRAN, region[(i + 1) % REGIONS]);
+    lsc_end_as(session, LSC_API_FORTRAN, region[(i + 1) % REGIONS]);
+    lsc_end(session, region[i % REGIONS]);
   }
   if (calls % 2) {
     lsc_begin(session, region[2]);
