@@ -74,7 +74,10 @@ static void remember(void) {
   lsc_snapshot_drop(&s);
 }
 
-/* Some runs of equal starts are longer than a block, some are of two or three calls. */
+/*
+ * Some runs of equal starts are longer than a block, some are of two or three calls. ticks: more than a nanosecond has, or
+ * starts that differ may be one time.
+ */
 static void make_coarse(uint64_t ticks) {
   for (size_t i = 0; i < THREADS * CALLS; i++) expected[i].row->start -= expected[i].row->start % ticks;
   qsort(expected, THREADS * CALLS, sizeof *expected, in_order);
@@ -164,7 +167,7 @@ START_TEST(a_walk_may_be_left) {
   struct lsc_snapshot s;
   start_threads(thread);
   remember();
-  make_coarse(1);
+  make_coarse(100);
   ck_assert_int_eq(take_snapshot(session, &s), LSC_OK);
   size_t open = s.open;
   lsc_snapshot_rewind(&s);
