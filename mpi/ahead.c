@@ -3,12 +3,10 @@
 #include "ahead.h"
 
 #include <sched.h>
-#include <signal.h>
 #include <string.h>
 
 #include "collect.h"
-
-#define STACK_BYTES (256u << 10)
+#include "signals.h"
 
 int lsc_ahead_has_core(void) {
   cpu_set_t cores;
@@ -27,19 +25,6 @@ static void *run(void *argument) {
   return NULL;
 }
 
-static int create(struct lsc_ahead *ahead) {
-  pthread_attr_t attributes;
-  sigset_t all, before;
-  if (pthread_attr_init(&attributes) != 0) return 0;
-  pthread_attr_setstacksize(&attributes, STACK_BYTES);
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
-  int failed = pthread_create(&ahead->thread, &attributes, run, ahead);
-  pthread_sigmask(SIG_SETMASK, &before, NULL);
-  pthread_attr_destroy(&attributes);
-  return !failed;
-}
-
 static void destroy(struct lsc_ahead *ahead) {
   pthread_cond_destroy(&ahead->changed);
   pthread_mutex_destroy(&ahead->lock);
@@ -50,7 +35,7 @@ int lsc_ahead_start(struct lsc_ahead *ahead, const size_t *spare, void (*fill)(v
   memcpy(ahead->spare, spare, sizeof ahead->spare);
   pthread_mutex_init(&ahead->lock, NULL);
   pthread_cond_init(&ahead->changed, NULL);
-  if (create(ahead)) return 1;
+  if (lsc_signals_thread(&ahead->thread, run, ahead)) return 1;
   destroy(ahead);
   return 0;
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The rows of one rank, made while its calls are read in the order of their ids: each goes to the bucket of its region,
- * and a bucket that is full is given away, for the place where the region's rows go on. What was recorded is then read as it lies
- * in memory, which is several times faster than region by region. Where the buckets of all regions would need too much
- * memory, the calls are read several times, each time for as many regions as there is room for.
+ * and a bucket that is full is given away, for the place where the region's rows go on. What was recorded is then read
+ * as it lies in memory, which is several times faster than region by region. Where the buckets of all regions would need
+ * too much memory, the calls are read several times, each time for as many regions as there is room for.
  */
 #ifndef LSC_BUCKETS_H
 #define LSC_BUCKETS_H

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "progress.h"
 
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -10,10 +9,10 @@
 
 #include "collect.h"
 #include "lanescope.h"
+#include "signals.h"
 
 #define FIRST_NS 2000000000
 #define NEXT_NS 500000000
-#define STACK (256 << 10)
 #define LINE 160
 
 static _Thread_local struct lsc_progress *mine;
@@ -85,20 +84,6 @@ static void *run(void *argument) {
   return NULL;
 }
 
-/* A thread that takes none of the program's signals. */
-static int start_thread(struct lsc_progress *progress) {
-  sigset_t all, before;
-  pthread_attr_t small;
-  sigfillset(&all);
-  if (pthread_attr_init(&small)) return 0;
-  pthread_attr_setstacksize(&small, STACK);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
-  int started = pthread_create(&progress->thread, &small, run, progress) == 0;
-  pthread_sigmask(SIG_SETMASK, &before, NULL);
-  pthread_attr_destroy(&small);
-  return started;
-}
-
 /* Its wait is on the clock of lsc_now_ns. */
 static int make_condition(pthread_cond_t *condition) {
   pthread_condattr_t clock;
@@ -115,7 +100,7 @@ void lsc_progress_begin(struct lsc_progress *progress, const char *path) {
   progress->since = lsc_now_ns();
   atomic_store_explicit(&progress->doing, "begin", memory_order_relaxed);
   if (pthread_mutex_init(&progress->mutex, NULL) || !make_condition(&progress->ended)) return;
-  progress->running = start_thread(progress);
+  progress->running = lsc_signals_thread(&progress->thread, run, progress);
   if (progress->running) mine = progress;
 }
 

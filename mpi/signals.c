@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "signals.h"
 
-#include <pthread.h>
 #include <time.h>
+
+#define STACK_BYTES (256u << 10)
 
 static sigset_t only_file_size(void) {
   sigset_t set;
@@ -27,4 +28,17 @@ void lsc_signals_release(struct lsc_signals *held) {
   struct timespec at_once = {0, 0};
   while (!held->was_pending && is_pending() && sigtimedwait(&set, NULL, &at_once) == SIGXFSZ) continue;
   pthread_sigmask(SIG_SETMASK, &held->before, NULL);
+}
+
+int lsc_signals_thread(pthread_t *thread, void *(*run)(void *argument), void *argument) {
+  sigset_t all, before;
+  pthread_attr_t small;
+  sigfillset(&all);
+  if (pthread_attr_init(&small)) return 0;
+  pthread_attr_setstacksize(&small, STACK_BYTES);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  int started = pthread_create(thread, &small, run, argument) == 0;
+  pthread_sigmask(SIG_SETMASK, &before, NULL);
+  pthread_attr_destroy(&small);
+  return started;
 }

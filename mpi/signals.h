@@ -2,6 +2,7 @@
 #ifndef LSC_SIGNALS_H
 #define LSC_SIGNALS_H
 
+#include <pthread.h>
 #include <signal.h>
 
 struct lsc_signals {
@@ -15,5 +16,8 @@ struct lsc_signals {
  */
 void lsc_signals_hold(struct lsc_signals *held);
 void lsc_signals_release(struct lsc_signals *held);
+
+/* Starts a thread that takes none of the program's signals, with a stack of 256 KiB: 1; 0: there is none. */
+int lsc_signals_thread(pthread_t *thread, void *(*run)(void *argument), void *argument);
 
 #endif
