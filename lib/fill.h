@@ -49,6 +49,12 @@ int lsc_fill_has_open_column(const struct lsc_fill *fill, int column);
 
 /* 1 if the column has one value in all rows of this rank. */
 int lsc_fill_is_constant(const struct lsc_fill *fill, int column, int64_t *value);
+/* 1 if it has one value in all rows of each region of this rank. */
+int lsc_fill_is_even(const struct lsc_fill *fill, int column);
+/* Rows first .. first + count - 1 of such a column, in its file type. */
+void lsc_fill_even(const struct lsc_fill *fill, int column, size_t first, size_t count, void *out);
+/* The same value `count` times, in the file type of the column (of 4 or 8 bytes). */
+void lsc_fill_same(int column, int64_t value, size_t count, void *out);
 /* The line of the clock's map that the last times lay on: a copy, which stays in registers. */
 struct lsc_fill_line {
   uint64_t from, width, rise;

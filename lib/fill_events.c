@@ -36,9 +36,11 @@ static void fill_region_ids(const struct lsc_fill *fill, size_t first, size_t co
     if (s->region[middle].offset <= first) span = middle;
     else last = middle;
   }
-  for (size_t i = 0; i < count; i++) {
-    while (first + i >= s->region[span].offset + s->region[span].count) span++;
-    out[i] = fill->region_ids[span];
+  for (size_t done = 0; done < count; span++) {
+    size_t rows = s->region[span].offset + s->region[span].count - first - done;
+    if (rows > count - done) rows = count - done;
+    lsc_fill_same(LSC_EVENT_REGION_IDS, fill->region_ids[span], rows, out + done);
+    done += rows;
   }
 }
 
@@ -59,6 +61,24 @@ int lsc_fill_is_constant(const struct lsc_fill *fill, int column, int64_t *value
     case LSC_EVENT_AWAIT: *value = 0; return lane < 0;
     default: return 0;
   }
+}
+
+int lsc_fill_is_even(const struct lsc_fill *fill, int column) {
+  int64_t value;
+  return column == LSC_EVENT_REGION_IDS || lsc_fill_is_constant(fill, column, &value);
+}
+
+void lsc_fill_same(int column, int64_t value, size_t count, void *out) {
+  if (lsc_type_size(lsc_events_desc.column[column].type) == sizeof(uint32_t))
+    for (size_t i = 0; i < count; i++) ((uint32_t *)out)[i] = (uint32_t)value;
+  else
+    for (size_t i = 0; i < count; i++) ((int64_t *)out)[i] = value;
+}
+
+void lsc_fill_even(const struct lsc_fill *fill, int column, size_t first, size_t count, void *out) {
+  int64_t value;
+  if (lsc_fill_is_constant(fill, column, &value)) lsc_fill_same(column, value, count, out);
+  else fill_region_ids(fill, first, count, out);
 }
 
 int lsc_fill_has_open_column(const struct lsc_fill *fill, int column) {

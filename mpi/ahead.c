@@ -8,6 +8,8 @@
 #include "collect.h"
 #include "signals.h"
 
+#define LOOKS 500 /* some hundred microseconds, with a core of one's own */
+
 int lsc_ahead_has_core(void) {
   cpu_set_t cores;
   CPU_ZERO(&cores);
@@ -40,8 +42,20 @@ int lsc_ahead_start(struct lsc_ahead *ahead, const size_t *spare, void (*fill)(v
   return 0;
 }
 
+/*
+ * Looks for a while whether there is something to take: to sleep, and to be woken, takes as long as to write a piece.
+ * Relaxed: what was seen is looked at again under the lock.
+ */
+static void look_for(const _Atomic size_t *count, const _Atomic int *no_more) {
+  for (int i = 0; i < LOOKS; i++) {
+    if (atomic_load_explicit(count, memory_order_relaxed) || atomic_load_explicit(no_more, memory_order_relaxed)) return;
+    sched_yield();
+  }
+}
+
 /* There are no more pieces than spares, so that the list of full ones has room. */
 int lsc_ahead_swap(struct lsc_ahead *ahead, struct lsc_piece piece, size_t *begin) {
+  look_for(&ahead->spares, &ahead->stop);
   pthread_mutex_lock(&ahead->lock);
   while (!ahead->spares && !ahead->stop) pthread_cond_wait(&ahead->changed, &ahead->lock);
   int go_on = !ahead->stop;
@@ -54,7 +68,13 @@ int lsc_ahead_swap(struct lsc_ahead *ahead, struct lsc_piece piece, size_t *begi
   return go_on;
 }
 
+int lsc_ahead_is_ready(struct lsc_ahead *ahead) {
+  return atomic_load_explicit(&ahead->fulls, memory_order_relaxed) > 0 ||
+         atomic_load_explicit(&ahead->done, memory_order_relaxed);
+}
+
 int lsc_ahead_take(struct lsc_ahead *ahead, struct lsc_piece *piece) {
+  look_for(&ahead->fulls, &ahead->done);
   pthread_mutex_lock(&ahead->lock);
   while (!ahead->fulls && !ahead->done) pthread_cond_wait(&ahead->changed, &ahead->lock);
   int found = ahead->fulls > 0;

@@ -7,6 +7,7 @@
 #define LSC_AHEAD_H
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -24,11 +25,11 @@ struct lsc_ahead {
   pthread_cond_t changed;
   void (*fill)(void *argument);
   void *argument;
-  /* Under the lock. */
+  /* Under the lock; what is atomic is also looked at without it, to know whether to take it yet. */
   struct lsc_piece full[LSC_AHEAD_SPARES];
-  size_t fulls, spares;
+  _Atomic size_t fulls, spares;
   size_t spare[LSC_AHEAD_SPARES]; /* begin of each */
-  int stop, done;
+  _Atomic int stop, done;
 };
 
 /* 1 where the process may use a core that none of the job's other ranks on this machine needs, as far as is known. */
@@ -40,6 +41,8 @@ int lsc_ahead_start(struct lsc_ahead *ahead, const size_t *spare, void (*fill)(v
 /* By the helper: hands a full piece over, and waits for memory to go on with: its begin. 0: it is to return. */
 int lsc_ahead_swap(struct lsc_ahead *ahead, struct lsc_piece piece, size_t *begin);
 
+/* By the caller: 1 if lsc_ahead_take need not wait. */
+int lsc_ahead_is_ready(struct lsc_ahead *ahead);
 /* By the caller: waits for the next piece; 0: fill has returned and there is none. */
 int lsc_ahead_take(struct lsc_ahead *ahead, struct lsc_piece *piece);
 /* It is written. */

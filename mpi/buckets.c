@@ -26,6 +26,7 @@ struct slice {
 
 struct lsc_buckets {
   const struct lsc_fill *fill;
+  int without_even;
   size_t rows;  /* of the memory, without spare shares behind them */
   size_t share; /* most rows of a bucket */
   unsigned char *memory;
@@ -46,9 +47,14 @@ struct lsc_buckets {
 
 static size_t width_of(int column) { return lsc_type_size(lsc_events_desc.column[column].type); }
 
-static size_t bytes_of_row(const struct lsc_fill *fill) {
+static int is_wanted(const struct lsc_buckets *buckets, int column) {
+  return lsc_fill_has_event_column(buckets->fill, column) &&
+         !(buckets->without_even && lsc_fill_is_even(buckets->fill, column));
+}
+
+static size_t bytes_of_row(const struct lsc_buckets *buckets) {
   size_t bytes = 0;
-  for (int k = 0; k < LSC_EVENT_COLUMNS; k++) bytes += lsc_fill_has_event_column(fill, k) ? width_of(k) : 0;
+  for (int k = 0; k < LSC_EVENT_COLUMNS; k++) bytes += is_wanted(buckets, k) ? width_of(k) : 0;
   return bytes;
 }
 
@@ -67,13 +73,6 @@ static size_t rows_of_share(const struct lsc_buckets *buckets) {
   return share < buckets->rows ? share : buckets->rows;
 }
 
-static void put_constant(void *values, size_t rows, int column, int64_t value) {
-  if (width_of(column) == sizeof(uint32_t))
-    for (size_t i = 0; i < rows; i++) ((uint32_t *)values)[i] = (uint32_t)value;
-  else
-    for (size_t i = 0; i < rows; i++) ((int64_t *)values)[i] = value;
-}
-
 static size_t rows_with_spares(const struct lsc_buckets *buckets) {
   return buckets->rows + buckets->spares * buckets->share;
 }
@@ -82,7 +81,7 @@ static void lay_out_column(struct lsc_buckets *buckets, int column, void *values
   int64_t value;
   buckets->column[column] = values;
   if (lsc_fill_is_constant(buckets->fill, column, &value)) {
-    put_constant(values, rows_with_spares(buckets), column, value);
+    lsc_fill_same(column, value, rows_with_spares(buckets), values);
   } else if (column != LSC_EVENT_REGION_IDS) {
     buckets->varying[column] = values;
     buckets->has_rest |= column == LSC_EVENT_THREADS || column == LSC_EVENT_TASKS || column == LSC_EVENT_AWAIT ||
@@ -95,25 +94,26 @@ static void lay_out(struct lsc_buckets *buckets) {
   unsigned char *next = buckets->memory;
   for (size_t width = 8; width; width /= 2) {
     for (int k = 0; k < LSC_EVENT_COLUMNS; k++) {
-      if (width_of(k) != width || !lsc_fill_has_event_column(buckets->fill, k)) continue;
+      if (width_of(k) != width || !is_wanted(buckets, k)) continue;
       lay_out_column(buckets, k, next);
       next += rows_with_spares(buckets) * width;
     }
   }
 }
 
-lsc_status lsc_buckets_new(const struct lsc_fill *fill, struct lsc_buckets **out) {
+lsc_status lsc_buckets_new(const struct lsc_fill *fill, int without_even, struct lsc_buckets **out) {
   const struct lsc_snapshot *s = fill->snapshot;
   struct lsc_buckets *buckets = calloc(1, sizeof *buckets);
   if (!buckets) return lsc_fail(LSC_NO_MEMORY, "no memory for rows of /events");
   buckets->fill = fill;
+  buckets->without_even = without_even;
   buckets->rows = rows_of_memory(s);
   buckets->spares = s->completed >= FEWEST_FOR_HELP && lsc_ahead_has_core() ? LSC_AHEAD_SPARES : 0;
   buckets->share = rows_of_share(buckets);
   buckets->rows -= buckets->spares * buckets->share;
   buckets->bucket = calloc((size_t)s->region[s->regions - 1].region + 1, sizeof *buckets->bucket);
   buckets->slice = calloc(s->regions, sizeof *buckets->slice);
-  buckets->memory = lsc_array_new(rows_with_spares(buckets), bytes_of_row(fill));
+  buckets->memory = lsc_array_new(rows_with_spares(buckets), bytes_of_row(buckets));
   if (!buckets->bucket || !buckets->slice || !buckets->memory) {
     lsc_fail(LSC_NO_MEMORY, "no memory for %zu rows of /events", buckets->rows);
     lsc_buckets_free(buckets);
@@ -140,8 +140,9 @@ static struct bucket *bucket_of(const struct lsc_buckets *buckets, size_t region
 }
 
 static void put_region(struct lsc_buckets *buckets, size_t begin, size_t rows, size_t number) {
-  put_constant(at(buckets, LSC_EVENT_REGION_IDS, begin), rows, LSC_EVENT_REGION_IDS,
-               buckets->fill->region_ids[number]);
+  if (!buckets->column[LSC_EVENT_REGION_IDS]) return;
+  lsc_fill_same(LSC_EVENT_REGION_IDS, buckets->fill->region_ids[number], rows,
+                at(buckets, LSC_EVENT_REGION_IDS, begin));
 }
 
 void lsc_buckets_limit(struct lsc_buckets *buckets, uint64_t rows, size_t most) {
@@ -255,10 +256,17 @@ static void read_calls(void *argument) {
     if (!take_block(buckets, block)) return;
 }
 
+/* While the helper has nothing ready the sink may do something else. */
+static void use_time(struct lsc_buckets *buckets) {
+  const struct lsc_rows_sink *sink = buckets->sink;
+  for (int done = !sink->idle; !done && !buckets->status && !lsc_ahead_is_ready(&buckets->helper);)
+    if ((buckets->status = sink->idle(sink->ctx, &done))) lsc_ahead_stop(&buckets->helper);
+}
+
 /* Gives away what the helper fills. After a failure it is told to stop, and then waited for. */
 static void give_ahead(struct lsc_buckets *buckets) {
   struct lsc_piece piece;
-  while (lsc_ahead_take(&buckets->helper, &piece)) {
+  while (use_time(buckets), lsc_ahead_take(&buckets->helper, &piece)) {
     if (!buckets->status && (buckets->status = give_piece(buckets, &piece))) lsc_ahead_stop(&buckets->helper);
     lsc_ahead_give_back(&buckets->helper, piece.begin);
   }

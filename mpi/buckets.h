@@ -12,8 +12,11 @@
 
 struct lsc_buckets;
 
-/* LSC_OK, LSC_NO_MEMORY. The rank has completed calls. On failure there is nothing to free. */
-lsc_status lsc_buckets_new(const struct lsc_fill *fill, struct lsc_buckets **buckets);
+/*
+ * without_even: 1: leaves the columns out that lsc_fill_even makes. LSC_OK, LSC_NO_MEMORY. The rank has completed calls.
+ * On failure there is nothing to free.
+ */
+lsc_status lsc_buckets_new(const struct lsc_fill *fill, int without_even, struct lsc_buckets **buckets);
 void lsc_buckets_free(struct lsc_buckets *buckets);
 
 /*
@@ -23,11 +26,14 @@ void lsc_buckets_free(struct lsc_buckets *buckets);
 void lsc_buckets_limit(struct lsc_buckets *buckets, uint64_t rows, size_t most);
 
 /*
- * Where the rows go. take: rows row … row + rows - 1 of this rank's events, column[LSC_EVENT_…] in their file type,
- * NULL: not in this file; on the thread that reads. Anything but LSC_OK ends the reading.
+ * Where the rows go, on the thread that reads. take: rows row … row + rows - 1 of this rank's events,
+ * column[LSC_EVENT_…] in their file type, NULL: not in this file, or left out. idle: NULL, or what may be done while
+ * there are no rows yet: a small piece of it; *done: receives 1 when nothing is left. Anything but LSC_OK ends the
+ * reading.
  */
 struct lsc_rows_sink {
   lsc_status (*take)(void *ctx, uint64_t row, size_t rows, void *const *column);
+  lsc_status (*idle)(void *ctx, int *done);
   void *ctx;
 };
 

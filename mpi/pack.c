@@ -72,7 +72,7 @@ lsc_status lsc_pack_prepare(struct lsc_pack *pack, const struct lsc_fill *fill, 
     if (!lsc_buffer_reserve(&pack->lead, pack->lead.size)) status = LSC_NO_MEMORY;
   }
   if (status || !fill->snapshot->completed) return status;
-  status = lsc_buckets_new(fill, &pack->buckets);
+  status = lsc_buckets_new(fill, 0, &pack->buckets);
   if (!status) lsc_buckets_limit(pack->buckets, chunks->rows, most_blocks(pack));
   return status;
 }
@@ -164,7 +164,7 @@ static lsc_status take_rows(void *ctx, uint64_t row, size_t rows, void *const *c
 }
 
 lsc_status lsc_pack_read(struct lsc_pack *pack) {
-  const struct lsc_rows_sink sink = {take_rows, pack};
+  const struct lsc_rows_sink sink = {.take = take_rows, .ctx = pack};
   if (!pack->buckets) return LSC_OK;
   lsc_status status = lsc_buckets_read(pack->buckets, &sink);
   lsc_buckets_free(pack->buckets);
