@@ -61,9 +61,19 @@ static lsc_status correct(struct lsc_snapshot *s, struct lsc_session_state *stat
   return lsc_correction_apply(&s->correction, s->clock_offset_ns, end_ns, &s->map);
 }
 
-static lsc_status fill(struct lsc_snapshot *s, struct lsc_session_state *state,
-                       const struct lsc_comparison *comparison) {
+static void tell_count(const struct lsc_snapshot_watch *watch, const struct lsc_snapshot *s) {
+  size_t rows = 0;
+  for (size_t i = 0; watch && i < s->streams->count; i++) {
+    const struct lsc_stream *stream = &s->streams->stream[i];
+    rows += lsc_stream_rows(stream) - stream->open_count;
+  }
+  if (watch) watch->counted(watch->ctx, s, rows);
+}
+
+static lsc_status fill(struct lsc_snapshot *s, struct lsc_session_state *state, const struct lsc_comparison *comparison,
+                       const struct lsc_snapshot_watch *watch) {
   lsc_status status = lsc_streams_open(state, s->streams);
+  if (status == LSC_OK) tell_count(watch, s);
   if (status == LSC_OK) status = lsc_clock_map_take(&s->map);
   if (status == LSC_OK) status = correct(s, state, comparison);
   if (status == LSC_OK) status = lsc_order_calls(s, s->streams);
@@ -75,8 +85,8 @@ static lsc_status fill(struct lsc_snapshot *s, struct lsc_session_state *state,
 
 static int is_corrected(const struct lsc_snapshot *s) { return s->correction.knots || s->clock_offset_ns; }
 
-lsc_status lsc_snapshot_take_compared(lsc_session session, const struct lsc_comparison *comparison,
-                                      struct lsc_snapshot *s) {
+lsc_status lsc_snapshot_take_watched(lsc_session session, const struct lsc_comparison *comparison,
+                                     const struct lsc_snapshot_watch *watch, struct lsc_snapshot *s) {
   struct lsc_session_state *state;
   memset(s, 0, sizeof *s);
   lsc_status status = lsc_session_collect(session, &state);
@@ -91,10 +101,15 @@ lsc_status lsc_snapshot_take_compared(lsc_session session, const struct lsc_comp
   s->no_lanes = state->no_lanes;
   s->open_unix_ns = state->open_unix_ns;
   s->streams->state = state;
-  status = fill(s, state, comparison);
+  status = fill(s, state, comparison, watch);
   s->taken_ns = is_corrected(s) ? lsc_clock_map_ns(&s->map, lsc_ticks()) : lsc_monotonic_ns();
   if (status != LSC_OK) free_parts(s);
   return status;
+}
+
+lsc_status lsc_snapshot_take_compared(lsc_session session, const struct lsc_comparison *comparison,
+                                      struct lsc_snapshot *s) {
+  return lsc_snapshot_take_watched(session, comparison, NULL, s);
 }
 
 lsc_status lsc_snapshot_take(lsc_session session, struct lsc_snapshot *s) {

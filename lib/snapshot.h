@@ -155,6 +155,17 @@ lsc_status lsc_snapshot_take(lsc_session session, struct lsc_snapshot *snapshot)
  */
 lsc_status lsc_snapshot_take_compared(lsc_session session, const struct lsc_comparison *comparison,
                                       struct lsc_snapshot *snapshot);
+/*
+ * The same for who wants to use the time that the calls take to be summed up. counted: called once before, by the
+ * calling thread: `calls` is how many completed ones there are, or somewhat more; of the snapshot only what the session
+ * was opened with is there. watch: may be NULL.
+ */
+struct lsc_snapshot_watch {
+  void (*counted)(void *ctx, const struct lsc_snapshot *snapshot, size_t calls);
+  void *ctx;
+};
+lsc_status lsc_snapshot_take_watched(lsc_session session, const struct lsc_comparison *comparison,
+                                     const struct lsc_snapshot_watch *watch, struct lsc_snapshot *snapshot);
 /* The completed calls are reported and never come again; frees the snapshot. */
 void lsc_snapshot_commit(struct lsc_snapshot *snapshot);
 /* As if it had not been taken; frees the snapshot. */

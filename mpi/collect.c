@@ -55,10 +55,18 @@ static void compare_clocks(struct lsc_collection *c) {
       c, lsc_offset_measure(c->coll, LSC_TAG_CLOCK, &clock, &c->clocks.now, lsc_collection_deadline(c)));
 }
 
+/* Rank 0 knows what its own rows are going to need: the columns that every file has, and the lanes' threads. */
+static void reserve_rows(void *ctx, const struct lsc_snapshot *snapshot, size_t calls) {
+  struct lsc_collection *c = ctx;
+  if (c->coll->rank || c->level) return;
+  lsc_reserve_begin(&c->reserve, c->target.temporary, calls * (snapshot->no_lanes ? 40 : 48));
+}
+
 static void take_snapshot(struct lsc_collection *c) {
   const struct lsc_comparison *clocks = c->clocks.group ? &c->clocks : NULL;
+  const struct lsc_snapshot_watch watch = {reserve_rows, c};
   if (c->status || lsc_collection_enter(c, LSC_STEP_SNAPSHOT)) return;
-  if (lsc_collection_note(c, lsc_snapshot_take_compared(c->session, clocks, &c->snapshot))) return;
+  if (lsc_collection_note(c, lsc_snapshot_take_watched(c->session, clocks, &watch, &c->snapshot))) return;
   c->has_snapshot = 1;
   c->fill = (struct lsc_fill){.snapshot = &c->snapshot,
                               .rank = (uint32_t)c->coll->rank,
@@ -101,6 +109,7 @@ static void finish(struct lsc_collection *c, lsc_status status) {
   }
   lsc_metadata_free(&c->metadata);
   lsc_names_free(&c->names);
+  lsc_reserve_end(&c->reserve);
   lsc_target_close(&c->target);
   free(c->ids);
   free(c->temporary);

@@ -16,6 +16,7 @@
 #include "lanescope_file.h"
 #include "metadata.h"
 #include "publish.h"
+#include "reserve.h"
 #include "snapshot.h"
 #include "step.h"
 #include "table.h"
@@ -78,6 +79,7 @@ struct lsc_collection {
   char hostname[256];
   struct lsc_fill fill;
   struct lsc_names names; /* rank 0: united */
+  struct lsc_reserve reserve; /* rank 0 */
   uint32_t *ids;          /* fill.region_ids */
   uint64_t events;        /* of all ranks */
   struct lsc_table mine[LSC_TABLE_COUNT];        /* this rank's rows, until they are gathered */

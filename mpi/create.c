@@ -11,6 +11,7 @@
 
 #include "chunks.h"
 #include "message.h"
+#include "reserve.h"
 #include "step.h"
 
 #define MOST_HEADERS (256 << 10) /* bytes; more than HDF5 needs to describe groups and columns, and for heaps begun */
@@ -96,15 +97,6 @@ static lsc_status write_all(int file, const char *name, const char *bytes, size_
   return LSC_OK;
 }
 
-/* posix_fallocate returns its error; where the file system has no way to reserve, the file may still be written. */
-static lsc_status reserve_space(int file, const char *name, uint64_t from, uint64_t bytes) {
-  int error;
-  do error = posix_fallocate(file, (off_t)from, (off_t)bytes);
-  while (error == EINTR);
-  if (!error || error == EOPNOTSUPP || error == EINVAL || error == ENOSYS) return LSC_OK;
-  return lsc_fail(LSC_IO, "cannot reserve %llu bytes for '%s': %s", (unsigned long long)bytes, name, strerror(error));
-}
-
 /*
  * Of a table, at most. A text is an object of a heap, a header of 16 bytes and the text filled up to 8, in collections
  * of at least 4096 bytes that may be left half empty. Source: HDF5 File Format Specification 3.0, III.E.
@@ -136,14 +128,16 @@ static uint64_t rows_bytes(const struct lsc_contents *contents) {
   return bytes;
 }
 
-/* The image, and the space of all that HDF5 is going to put behind it. */
-static lsc_status put_image(const char *path, const char *name, const void *image, size_t size, uint64_t rows) {
+/* The image, and the space of all that HDF5 is going to put behind it, of which the beginning may be reserved. */
+static lsc_status put_image(const char *path, const struct lsc_contents *contents, const void *image, size_t size) {
+  const char *name = contents->name;
+  uint64_t from = contents->reserved, bytes = size + rows_bytes(contents) + MOST_HEADERS;
   lsc_status status = lsc_step(LSC_STEP_PUT);
   int file = status ? -1 : open(path, O_RDWR | O_CLOEXEC);
   if (file < 0) return status ? status : lsc_fail(LSC_IO, "cannot open '%s': %s", path, strerror(errno));
   status = write_all(file, name, image, size);
   if (!status) status = lsc_step(LSC_STEP_RESERVE);
-  if (!status) status = reserve_space(file, name, 0, size + rows + MOST_HEADERS);
+  if (!status) status = lsc_reserve_space(file, name, from, from < bytes ? bytes - from : 0);
   if (close(file) < 0 && !status) status = lsc_fail(LSC_IO, "cannot write '%s': %s", name, strerror(errno));
   return status;
 }
@@ -158,7 +152,7 @@ lsc_status lsc_create(const char *path, const struct lsc_contents *contents, str
   size_t size = 0;
   *h5 = NULL;
   lsc_status status = make_image(path, contents, &image, &size);
-  if (!status) status = put_image(path, contents->name, image, size, rows_bytes(contents));
+  if (!status) status = put_image(path, contents, image, size);
   free(image);
   if (!status) status = lsc_step(LSC_STEP_LAYOUT);
   if (!status) status = lsc_h5_open(h5, path);
@@ -187,7 +181,7 @@ lsc_status lsc_create_reserve(const char *path, const char *name, uint64_t packe
   if (file < 0) return lsc_fail(LSC_IO, "cannot open '%s': %s", path, strerror(errno));
   lsc_status status = LSC_OK;
   if (fstat(file, &info) < 0) status = lsc_fail(LSC_IO, "cannot look at '%s': %s", path, strerror(errno));
-  else if (packed) status = reserve_space(file, name, (uint64_t)info.st_size, packed);
+  else status = lsc_reserve_space(file, name, (uint64_t)info.st_size, packed);
   if (close(file) < 0 && !status) status = lsc_fail(LSC_IO, "cannot write '%s': %s", name, strerror(errno));
   return status;
 }

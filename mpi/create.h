@@ -20,12 +20,13 @@ struct lsc_contents {
   const struct lsc_fill *fill;        /* only its apis, threads and tasks: which columns there are */
   uint64_t events;                    /* rows of /events, of all ranks */
   int level;                          /* of zlib, 1 to 9: /events is compressed; 0: it is not */
+  uint64_t reserved;                  /* bytes from the beginning of the file that are already reserved */
   const char *name;                   /* of the file that it is going to be, for messages */
   const struct lsc_metadata *metadata;
 };
 
 /*
- * Lays out the empty file `path` and reserves its space on the disk, but for that of compressed rows; h5: receives the
+ * Lays out the file `path`, in which nothing was written, and reserves its space on the disk, but for that of compressed rows; h5: receives the
  * file, open for lsc_create_rows, and is NULL on failure. LSC_OK; LSC_HDF5; LSC_IO: no space, among others;
  * LSC_NO_MEMORY. On failure the caller removes the file.
  */

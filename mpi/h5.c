@@ -12,6 +12,7 @@
 
 #include "h5_read.h"
 #include "message.h"
+#include "text.h"
 
 #if H5_VERSION_GE(1, 10, 7) && !(H5_VERS_MINOR == 12 && H5_VERS_RELEASE == 0)
 #define HAVE_FILE_LOCKING_PROPERTY 1
@@ -124,13 +125,24 @@ static lsc_status allocate_exactly(struct lsc_h5 *h5) {
   return lsc_h5_fail(h5, "set how space is allocated", "");
 }
 
+/* A file in memory needs a name, too, and one that does not exist: HDF5 would read an existing file whole before. */
+static lsc_status make_in_memory(struct lsc_h5 *h5) {
+  char *name = lsc_text("%s/memory", h5->path);
+  if (!name) return lsc_fail(LSC_NO_MEMORY, "no memory to make '%s'", h5->path);
+  h5->file = H5Fcreate(name, H5F_ACC_TRUNC, H5P_DEFAULT, h5->access);
+  free(name);
+  return h5->file < 0 ? lsc_h5_fail(h5, "make the file", "") : LSC_OK;
+}
+
+static lsc_status open_there(struct lsc_h5 *h5, unsigned flags) {
+  h5->file = H5Fopen(h5->path, flags, h5->access);
+  return h5->file < 0 ? lsc_h5_fail(h5, "open the file", "") : LSC_OK;
+}
+
 static lsc_status open_file(struct lsc_h5 *h5, enum place place, void *comm) {
   lsc_status status = set_driver(h5, place, comm);
-  if (!status) {
-    h5->file = place == IN_MEMORY ? H5Fcreate(h5->path, H5F_ACC_TRUNC, H5P_DEFAULT, h5->access)
-                                  : H5Fopen(h5->path, place == TO_READ ? H5F_ACC_RDONLY : H5F_ACC_RDWR, h5->access);
-    if (h5->file < 0) status = lsc_h5_fail(h5, place == IN_MEMORY ? "make the file" : "open the file", "");
-  }
+  if (!status && place == IN_MEMORY) status = make_in_memory(h5);
+  else if (!status) status = open_there(h5, place == TO_READ ? H5F_ACC_RDONLY : H5F_ACC_RDWR);
   h5->group = h5->file;
   release_prepared(h5);
   return status;

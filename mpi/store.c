@@ -15,6 +15,7 @@ static void create_file(struct lsc_collection *c) {
                                         .fill = &c->fill,
                                         .events = c->events,
                                         .level = c->level,
+                                        .reserved = lsc_reserve_end(&c->reserve),
                                         .name = c->target.path,
                                         .metadata = &c->metadata};
   const struct lsc_metadata_run run = {c->coll->size, c->fill.apis, c->part, c->part_of};

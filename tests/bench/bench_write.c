@@ -20,14 +20,14 @@ enum { SNAPSHOT, RESERVE, ROWS, WRITES, WHOLE, PARTS };
 
 static double seconds_of[PARTS];
 
-lsc_status __real_lsc_snapshot_take_compared(lsc_session session, const struct lsc_comparison *clocks,
-                                             struct lsc_snapshot *snapshot);
-lsc_status __wrap_lsc_snapshot_take_compared(lsc_session session, const struct lsc_comparison *clocks,
-                                             struct lsc_snapshot *snapshot);
-lsc_status __wrap_lsc_snapshot_take_compared(lsc_session session, const struct lsc_comparison *clocks,
-                                             struct lsc_snapshot *snapshot) {
+lsc_status __real_lsc_snapshot_take_watched(lsc_session session, const struct lsc_comparison *clocks,
+                                            const struct lsc_snapshot_watch *watch, struct lsc_snapshot *snapshot);
+lsc_status __wrap_lsc_snapshot_take_watched(lsc_session session, const struct lsc_comparison *clocks,
+                                            const struct lsc_snapshot_watch *watch, struct lsc_snapshot *snapshot);
+lsc_status __wrap_lsc_snapshot_take_watched(lsc_session session, const struct lsc_comparison *clocks,
+                                            const struct lsc_snapshot_watch *watch, struct lsc_snapshot *snapshot) {
   double begin = bench_now();
-  lsc_status status = __real_lsc_snapshot_take_compared(session, clocks, snapshot);
+  lsc_status status = __real_lsc_snapshot_take_watched(session, clocks, watch, snapshot);
   seconds_of[SNAPSHOT] = bench_now() - begin;
   return status;
 }
