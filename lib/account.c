@@ -14,6 +14,7 @@
 lsc_status lsc_account_init(struct lsc_account *account, size_t threads, size_t tasks) {
   memset(account, 0, sizeof *account);
   uint32_t regions = lsc_region_count();
+  account->regions = regions;
   account->threads = threads;
   account->lanes = 1 + threads + tasks;
   account->region = calloc((size_t)regions + 1, sizeof *account->region);
@@ -25,10 +26,6 @@ lsc_status lsc_account_init(struct lsc_account *account, size_t threads, size_t 
 void lsc_account_free(struct lsc_account *account) {
   free(account->region);
   free(account->lane);
-}
-
-static inline int same_lane(const struct lsc_row *a, const struct lsc_row *b) {
-  return a->task == b->task && a->thread == b->thread;
 }
 
 static size_t lane_of(const struct lsc_account *account, const struct lsc_row *row) {
@@ -74,39 +71,39 @@ static inline void add_call(struct lsc_call_sums *sums, uint32_t call, int64_t s
 }
 
 /* `exclusive` is, until lsc_account_regions, the time of the calls whose parents the region's are. */
-static inline void add_to_region(struct lsc_account *account, const struct lsc_block_call *call, uint32_t id,
-                                 int64_t start, int64_t end) {
-  uint32_t region = call->region & LSC_ROW_REGION_MASK;
-  if (region >= account->regions) account->regions = region + 1;
-  add_call(&account->region[region], id, start, end);
-  uint32_t above = lsc_parent_region(call->parent);
-  if (above != LSC_NO_REGION) account->region[above].exclusive += end - start;
+static void add_to_regions(struct lsc_call_sums *sums, const struct lsc_block *block) {
+  const struct lsc_block_call *call = block->call, *behind = call + block->count;
+  const struct lsc_call_times *time = block->time;
+  for (uint32_t id = block->first; call < behind; call++, time++, id++) {
+    int64_t start = time->start, end = time->end;
+    uint32_t above = lsc_parent_region(call->parent);
+    if (end == LSC_NEVER) continue;
+    add_call(&sums[call->region & LSC_ROW_REGION_MASK], id, start, end);
+    if (above != LSC_NO_REGION) sums[above].exclusive += end - start;
+  }
 }
 
 /* Calls from the i-th on, as long as they are of one lane and thread; where they end. */
-static uint32_t add_to_lane(struct lsc_account *account, struct lsc_clock_map *map, const struct lsc_block *block,
-                            uint32_t i) {
-  const struct lsc_row *row = block->call[i].row;
-  size_t lane = lane_of(account, row);
-  struct lsc_tally tally = account->lane[lane];
+static uint32_t add_to_lane(struct lsc_account *account, const struct lsc_block *block, uint32_t i) {
+  const struct lsc_block_call *call = block->call + i, *behind = block->call + block->count;
+  const struct lsc_call_times *time = block->time + i;
+  const struct lsc_row *row = call->row;
+  struct lsc_tally *lane = &account->lane[lane_of(account, row)], tally = *lane;
+  uint32_t task = row->task, thread = row->thread;
   do {
-    const struct lsc_block_call *call = &block->call[i];
-    int64_t start = lsc_clock_map_ns(map, call->start);
+    int64_t start = time->start, end = time->end;
     tally.info.apis |= 1u << (call->region >> LSC_ROW_REGION_BITS);
-    if (call->end == LSC_STILL_OPEN) {
-      count_open(&tally, start);
-    } else {
-      int64_t end = lsc_clock_map_ns(map, call->end);
-      count_completed(&tally, start, end);
-      add_to_region(account, call, block->first + i, start, end);
-    }
-  } while (++i < block->count && same_lane(block->call[i].row, row));
-  account->lane[lane] = tally;
-  return i;
+    if (end == LSC_NEVER) count_open(&tally, start);
+    else count_completed(&tally, start, end);
+    call++, time++;
+  } while (call < behind && call->row->task == task && call->row->thread == thread);
+  *lane = tally;
+  return (uint32_t)(call - block->call);
 }
 
-void lsc_account_block(struct lsc_account *account, struct lsc_clock_map *map, const struct lsc_block *block) {
-  for (uint32_t i = 0; i < block->count;) i = add_to_lane(account, map, block, i);
+void lsc_account_block(struct lsc_account *account, const struct lsc_block *block) {
+  for (uint32_t i = 0; i < block->count;) i = add_to_lane(account, block, i);
+  add_to_regions(account->region, block);
 }
 
 static struct lsc_call_sums sums_of(const struct lsc_account *account, uint32_t region) {

@@ -5,7 +5,6 @@
 #define LSC_ACCOUNT_H
 
 #include "snapshot.h"
-#include "walk.h"
 
 struct lsc_tally {
   struct lsc_lane_info info;
@@ -13,8 +12,8 @@ struct lsc_tally {
 };
 
 struct lsc_account {
-  uint32_t regions;               /* above the highest that a call was of */
-  struct lsc_call_sums *region; /* by id, for every region of the process */
+  uint32_t regions;
+  struct lsc_call_sums *region; /* [regions] by id, for every region of the process */
   size_t lanes;
   struct lsc_tally *lane; /* [lanes] the unknown lane, then the threads', then the tasks' */
   size_t threads;
@@ -24,7 +23,7 @@ struct lsc_account {
 lsc_status lsc_account_init(struct lsc_account *account, size_t threads, size_t tasks);
 void lsc_account_free(struct lsc_account *account);
 /* Takes in the calls of the next block. */
-void lsc_account_block(struct lsc_account *account, struct lsc_clock_map *map, const struct lsc_block *block);
+void lsc_account_block(struct lsc_account *account, const struct lsc_block *block);
 
 /* s->region and s->lane. LSC_OK, LSC_NO_MEMORY. */
 lsc_status lsc_account_regions(const struct lsc_account *account, struct lsc_snapshot *s);

@@ -88,6 +88,14 @@ static inline int64_t lsc_clock_map_ns(struct lsc_clock_map *map, uint64_t ticks
   return map->ns + lsc_clock_rise(past, map->rise);
 }
 
+/*
+ * The same for many raw readings, each of which is replaced by its time; several at once where they lie near one
+ * another. LSC_NO_STAMP becomes LSC_NO_TIME.
+ */
+void lsc_clock_map_many(struct lsc_clock_map *map, size_t count, int64_t *stamp);
+#define LSC_NO_STAMP UINT64_MAX
+#define LSC_NO_TIME INT64_MIN
+
 /* Nanoseconds of one raw reading on this machine, measured at lsc_clock_start: for estimates of overhead. */
 double lsc_clock_read_cost_ns(void);
 

@@ -55,36 +55,13 @@ int lsc_fill_is_even(const struct lsc_fill *fill, int column);
 void lsc_fill_even(const struct lsc_fill *fill, int column, size_t first, size_t count, void *out);
 /* The same value `count` times, in the file type of the column (of 4 or 8 bytes). */
 void lsc_fill_same(int column, int64_t value, size_t count, void *out);
-/* The line of the clock's map that the last times lay on: a copy, which stays in registers. */
-struct lsc_fill_line {
-  uint64_t from, width, rise;
-  int64_t ns;
-};
-static inline struct lsc_fill_line lsc_fill_line_of(const struct lsc_fill *fill) {
-  const struct lsc_clock_map *map = &fill->snapshot->map;
-  return (struct lsc_fill_line){map->from, map->width, map->rise, map->ns};
-}
-static inline void lsc_fill_times(const struct lsc_fill *fill, struct lsc_fill_line *line, uint64_t start_ticks,
-                                  uint64_t end_ticks, int64_t *start, int64_t *end) {
-  uint64_t first = start_ticks - line->from, last = end_ticks - line->from;
-  if (__builtin_expect(first < line->width && last < line->width, 1)) {
-    *start = line->ns + lsc_clock_rise(first, line->rise);
-    *end = line->ns + lsc_clock_rise(last, line->rise);
-    return;
-  }
-  *start = lsc_clock_map_ns(&fill->snapshot->map, start_ticks);
-  *end = lsc_clock_map_ns(&fill->snapshot->map, end_ticks);
-  *line = lsc_fill_line_of(fill);
-}
-
-/* A completed call of a block, and its id, at row `at` of the columns that are different in every row. Columns as in
+/* The i-th call of a block, a completed one, at row `at` of the columns that are different in every row. Columns as in
  * lsc_fill_events. */
-static inline void lsc_fill_row(const struct lsc_fill *fill, struct lsc_fill_line *line,
-                                const struct lsc_block_call *call, uint32_t id, void *const *column, size_t at) {
-  int64_t parent = (int64_t)lsc_parent_call(call->parent);
-  lsc_fill_times(fill, line, call->start, call->end, (int64_t *)column[LSC_EVENT_START] + at,
-                 (int64_t *)column[LSC_EVENT_END] + at);
-  ((int64_t *)column[LSC_EVENT_CALL_IDS])[at] = (int64_t)id;
+static inline void lsc_fill_row(const struct lsc_block *block, uint32_t i, void *const *column, size_t at) {
+  int64_t parent = (int64_t)lsc_parent_call(block->call[i].parent);
+  ((int64_t *)column[LSC_EVENT_START])[at] = block->time[i].start;
+  ((int64_t *)column[LSC_EVENT_END])[at] = block->time[i].end;
+  ((int64_t *)column[LSC_EVENT_CALL_IDS])[at] = (int64_t)block->first + i;
   ((int64_t *)column[LSC_EVENT_PARENT_IDS])[at] = parent == LSC_NO_CALL ? -1 : parent;
 }
 /* The same for threads, tasks, await_ns and apis, where not NULL. */

@@ -33,7 +33,7 @@ static lsc_status look_for_open(struct first_walk *first) {
   const struct lsc_block *block = &first->snapshot->walk->block;
   lsc_status status = LSC_OK;
   for (uint32_t i = 0; block->open && i < block->count && status == LSC_OK; i++)
-    if (block->call[i].end == LSC_STILL_OPEN) status = note_open(first, i);
+    if (block->time[i].end == LSC_NEVER) status = note_open(first, i);
   return status;
 }
 
@@ -45,7 +45,7 @@ static lsc_status walk_through(struct first_walk *first) {
     lsc_status status = lsc_walk_next(walk);
     if (status == LSC_OK) status = look_for_open(first);
     if (status != LSC_OK || !walk->block.count) return status;
-    lsc_account_block(&first->account, &s->map, &walk->block);
+    lsc_account_block(&first->account, &walk->block);
     s->calls += walk->block.count;
   }
 }
@@ -90,7 +90,7 @@ static void put_in_order(struct lsc_snapshot *s, uint32_t *next) {
       const struct lsc_block_call *call = &block->call[i];
       s->row[block->first + i] = call->row;
       s->parent[block->first + i] = lsc_parent_call(call->parent);
-      if (call->end != LSC_STILL_OPEN) s->event[next[call->region & LSC_ROW_REGION_MASK]++] = block->first + i;
+      if (block->time[i].end != LSC_NEVER) s->event[next[call->region & LSC_ROW_REGION_MASK]++] = block->first + i;
     }
 }
 

@@ -12,7 +12,7 @@
 #include "lanescope.h"
 
 #define LSC_NO_CALL UINT32_MAX
-#define LSC_NEVER INT64_MIN /* a time that is not known */
+#define LSC_NEVER LSC_NO_TIME /* a time that is not known */
 
 /* One thread of the thread table, as it is now. Times in ns, by the snapshot's map. */
 struct lsc_thread_info {
@@ -80,11 +80,12 @@ static inline lsc_parent lsc_parent_make(uint32_t call, uint32_t of) { return (u
 static inline uint32_t lsc_parent_call(lsc_parent parent) { return (uint32_t)parent; }
 static inline uint32_t lsc_parent_region(lsc_parent parent) { return (uint32_t)(parent >> 32); }
 
-#define LSC_STILL_OPEN UINT64_MAX /* instead of an end: the call counts as open */
+struct lsc_call_times {
+  int64_t start, end; /* end: LSC_NEVER: the call counts as open */
+};
 
 struct lsc_block_call {
   const struct lsc_row *row;
-  uint64_t start, end; /* raw */
   lsc_parent parent;
   uint32_t region;           /* as in the row, with the API above it */
   struct lsc_levels *levels; /* its stack: for the walk */
@@ -97,6 +98,7 @@ struct lsc_block {
   uint32_t first, count; /* ids: first .. first + count - 1 */
   uint32_t open;         /* how many of them count as open */
   struct lsc_block_call *call;
+  struct lsc_call_times *time; /* of each call, by snapshot->map */
 };
 
 struct lsc_snapshot {

@@ -26,9 +26,11 @@ static lsc_status enlarge(struct lsc_walk *walk) {
   size_t calls = walk->capacity ? 2 * walk->capacity : LSC_BLOCK_CALLS;
   struct lsc_block_call *call = realloc(walk->block.call, calls * sizeof *call);
   if (call) walk->block.call = call;
+  struct lsc_call_times *time = realloc(walk->block.time, calls * sizeof *time);
+  if (time) walk->block.time = time;
   uint32_t *place = realloc(walk->place, 2 * calls * sizeof *place);
   if (place) walk->place = place;
-  if (!call || !place) return lsc_fail(LSC_NO_MEMORY, "no memory for %zu calls that began at one time", calls);
+  if (!call || !time || !place) return lsc_fail(LSC_NO_MEMORY, "no memory for %zu calls that began at one time", calls);
   walk->capacity = calls;
   return LSC_OK;
 }
@@ -53,6 +55,7 @@ lsc_status lsc_walk_init(struct lsc_walk *walk, struct lsc_clock_map *map, struc
 void lsc_walk_free(struct lsc_walk *walk) {
   free(walk->heap);
   free(walk->block.call);
+  free(walk->block.time);
   free(walk->place);
   memset(walk, 0, sizeof *walk);
 }
@@ -60,7 +63,7 @@ void lsc_walk_free(struct lsc_walk *walk) {
 static void clear_levels(struct lsc_levels *levels) {
   const lsc_parent nobody = lsc_parent_make(LSC_NO_CALL, LSC_NO_REGION);
   for (uint32_t i = 0; i < levels->count; i++) levels->level[i + 1] = (struct lsc_level){nobody, 0};
-  if (levels->count) levels->level[0] = (struct lsc_level){nobody, LSC_STILL_OPEN};
+  if (levels->count) levels->level[0] = (struct lsc_level){nobody, LSC_NO_STAMP};
 }
 
 static lsc_status reach_level(struct lsc_levels *levels, uint32_t depth) {
@@ -90,18 +93,18 @@ void lsc_walk_begin(struct lsc_walk *walk) {
 }
 
 /*
- * A row as the next call, its times raw. end: LSC_STILL_OPEN if it counts as open. levels: its stack, deep enough. Its
+ * A row as the next call, its times raw. end: LSC_NO_STAMP if it counts as open. levels: its stack, deep enough. Its
  * parent is the innermost earlier call on the stack that was open for all of it: the last one begun at the depth below,
  * unless that was ended from elsewhere before this call was.
  */
-static inline void put_call(struct lsc_block_call *call, uint32_t id, struct lsc_row *row, uint64_t start, uint64_t end,
-                            struct lsc_levels *levels, struct lsc_level *level) {
+static inline void put_call(struct lsc_block_call *call, struct lsc_call_times *time, uint32_t id, struct lsc_row *row,
+                            uint64_t start, uint64_t end, struct lsc_levels *levels, struct lsc_level *level) {
   uint32_t depth = lsc_row_depth(row), region = row->region;
   const struct lsc_level *parent = &level[depth];
   while (__builtin_expect(parent->end < end, 0)) parent--;
   call->row = row;
-  call->start = start;
-  call->end = end;
+  time->start = (int64_t)start;
+  time->end = (int64_t)end;
   call->parent = parent->as_parent;
   call->region = region;
   call->levels = levels;
@@ -110,7 +113,7 @@ static inline void put_call(struct lsc_block_call *call, uint32_t id, struct lsc
 
 /* The call is of a task, open, or deeper than any before. */
 static lsc_status take_rare(struct lsc_walk *walk, struct lsc_stream *stream, struct lsc_row *row, uint64_t start,
-                            struct lsc_block_call *call, uint32_t id) {
+                            struct lsc_block_call *call, struct lsc_call_times *time, uint32_t id) {
   struct lsc_levels *levels = row->task ? &walk->streams->task_levels[row->task - 1] : &stream->levels;
   uint64_t end = atomic_load_explicit(&row->end, memory_order_relaxed);
   uint32_t depth = lsc_row_depth(row);
@@ -118,10 +121,10 @@ static lsc_status take_rare(struct lsc_walk *walk, struct lsc_stream *stream, st
   if (status != LSC_OK) return status;
   if (row == lsc_stream_next_open(stream)) {
     stream->open_next++;
-    end = LSC_STILL_OPEN;
+    end = LSC_NO_STAMP;
   }
-  put_call(call, id, row, start, end, levels, levels->level);
-  if (end != LSC_STILL_OPEN) return LSC_OK;
+  put_call(call, time, id, row, start, end, levels, levels->level);
+  if (end != LSC_NO_STAMP) return LSC_OK;
   levels->level[depth + 1].as_parent = lsc_parent_make(id, LSC_NO_REGION);
   walk->block.open++;
   return LSC_OK;
@@ -137,23 +140,24 @@ static lsc_status take_rows(struct lsc_walk *walk, struct lsc_stream *stream, ui
   struct lsc_level *level = stream->levels.level;
   uint32_t levels = stream->levels.count, id = walk->block.first + walk->block.count;
   struct lsc_block_call *call = walk->block.call + walk->block.count, *full = walk->block.call + most;
+  struct lsc_call_times *time = walk->block.time + walk->block.count;
   uint64_t start = stream->head_start, last = walk->last, near = walk->near;
   lsc_status status = LSC_OK;
   int may_tie = walk->may_tie;
   do {
     __builtin_prefetch(next + 64);
     if (__builtin_expect(row->task || row == open || lsc_row_depth(row) >= levels, 0)) {
-      if ((status = take_rare(walk, stream, row, start, call, id)) != LSC_OK) break;
+      if ((status = take_rare(walk, stream, row, start, call, time, id)) != LSC_OK) break;
       open = lsc_stream_next_open(stream);
       level = stream->levels.level;
       levels = stream->levels.count;
     } else {
       uint64_t ended = atomic_load_explicit(&row->end, memory_order_relaxed);
-      put_call(call, id, row, start, ended, &stream->levels, level);
+      put_call(call, time, id, row, start, ended, &stream->levels, level);
     }
     may_tie |= start - last <= near;
     last = start;
-    call++, id++;
+    call++, time++, id++;
     while (next < end && next->region == LSC_ROW_NOTE) next++;
     row = next < end ? next++ : NULL;
     if (row) start = atomic_load_explicit(&row->start, memory_order_acquire);
@@ -207,6 +211,7 @@ lsc_status lsc_walk_next(struct lsc_walk *walk) {
   block->count = block->open = 0;
   walk->may_tie = 0;
   lsc_status status = fill_block(walk);
+  lsc_clock_map_many(walk->map, (size_t)2 * block->count, &block->time->start);
   if (status == LSC_OK && walk->may_tie) lsc_walk_order_ties(walk);
   return status;
 }

@@ -15,18 +15,12 @@ static int sort_run(const struct lsc_block *block, uint32_t *place, uint32_t fir
   return moved;
 }
 
-static int64_t start_ns(const struct lsc_walk *walk, uint32_t i) {
-  return lsc_clock_map_ns(walk->map, walk->block.call[i].start);
-}
-
 static int sort_runs(struct lsc_walk *walk) {
   const struct lsc_block *block = &walk->block;
   int moved = 0;
   for (uint32_t i = 0; i < block->count; i++) walk->place[i] = i;
-  int64_t next = start_ns(walk, 0);
   for (uint32_t first = 0, end; first < block->count; first = end) {
-    int64_t start = next;
-    for (end = first + 1; end < block->count && (next = start_ns(walk, end)) == start; end++) continue;
+    for (end = first + 1; end < block->count && block->time[end].start == block->time[first].start; end++) continue;
     moved |= sort_run(block, walk->place, first, end);
   }
   return moved;
@@ -45,16 +39,22 @@ static void renumber(struct lsc_walk *walk, const uint32_t *now) {
   }
 }
 
-/* The call that was place[i] becomes the i-th, one circle of places after the other; place[i] becomes i. */
+/*
+ * The call that was place[i] becomes the i-th, one circle of places after the other; place[i] becomes i. Calls
+ * that change places have one start.
+ */
 static void move(const struct lsc_block *block, uint32_t *place) {
   for (uint32_t i = 0; i < block->count; i++) {
     struct lsc_block_call first = block->call[i];
+    int64_t first_end = block->time[i].end;
     uint32_t to = i;
     for (uint32_t from; (from = place[to]) != i; to = from) {
       block->call[to] = block->call[from];
+      block->time[to].end = block->time[from].end;
       place[to] = to;
     }
     block->call[to] = first;
+    block->time[to].end = first_end;
     place[to] = to;
   }
 }

@@ -229,21 +229,18 @@ static lsc_status empty_all(struct lsc_buckets *buckets) {
 
 /* 1; 0: a bucket could not be emptied. */
 static int take_block(struct lsc_buckets *buckets, const struct lsc_block *block) {
-  const struct lsc_fill *fill = buckets->fill;
-  const struct lsc_block_call *call = block->call;
   struct bucket *all = buckets->bucket;
-  struct lsc_fill_line line = lsc_fill_line_of(fill);
   int has_rest = buckets->has_rest;
-  for (uint32_t id = block->first, end = id + block->count; id < end; id++, call++) {
-    uint32_t region = call->region & LSC_ROW_REGION_MASK;
-    if (call->end == LSC_STILL_OPEN) continue;
+  for (uint32_t i = 0; i < block->count; i++) {
+    uint32_t region = block->call[i].region & LSC_ROW_REGION_MASK;
+    if (block->time[i].end == LSC_NEVER) continue;
     if (all[region].next == all[region].end) {
       if (!all[region].end) continue;
       if (!empty(buckets, region)) return 0;
     }
     size_t row = all[region].next++;
-    lsc_fill_row(fill, &line, call, id, buckets->varying, row);
-    if (has_rest) lsc_fill_rest(fill, call, buckets->varying, row);
+    lsc_fill_row(block, i, buckets->varying, row);
+    if (has_rest) lsc_fill_rest(buckets->fill, &block->call[i], buckets->varying, row);
   }
   return 1;
 }

@@ -102,6 +102,8 @@ static void check_open(const struct lsc_snapshot *s) {
   ck_assert_uint_eq(open, s->open);
 }
 
+static int64_t ns_of(struct lsc_snapshot *s, uint64_t ticks) { return lsc_clock_map_ns(&s->map, ticks); }
+
 /* Returns the length of the longest block. */
 static uint32_t check_walk(struct lsc_snapshot *s) {
   uint32_t next = 0, longest = 0;
@@ -112,8 +114,8 @@ static uint32_t check_walk(struct lsc_snapshot *s) {
     for (uint32_t i = 0; i < block->count; i++) {
       const struct lsc_block_call *call = &block->call[i];
       const struct lsc_row *row = expected[next + i].row, *parent = expected[next + i].parent;
-      unit_must(call->row == row && call->region == row->region && call->start == row->start);
-      unit_must(call->end == (row->end ? row->end : LSC_STILL_OPEN));
+      unit_must(call->row == row && call->region == row->region && block->time[i].start == ns_of(s, row->start));
+      unit_must(block->time[i].end == (row->end ? ns_of(s, row->end) : LSC_NEVER));
       unit_must(lsc_parent_call(call->parent) == s->parent[next + i]);
       unit_must(lsc_parent_region(call->parent) == (parent && parent->end ? lsc_row_region(parent) : LSC_NO_REGION));
     }
