@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The programs that come with HDF5 take a file as it is, and what they make of it is the same run."""
+import pathlib
 import re
 import shutil
 import subprocess
@@ -86,3 +87,18 @@ def test_h5repack_makes_the_same_run(path, tmp_path, options):
     tool("h5repack", *options, path, again)
     assert_same(path, again)
     assert_good(again)
+
+
+def test_h5repack_compresses_a_file_as_the_guide_says(tmp_path):
+    guide = (pathlib.Path(__file__).resolve().parents[2] / "docs" / "guide.md").read_text(encoding="utf-8")
+    command = re.search(r"^    h5repack (.*) run.h5 smaller.h5$", guide, re.M).group(1)
+    path, smaller = tmp_path / "run.h5", tmp_path / "smaller.h5"
+    with lanescope.session(path, verbose=False):
+        for _ in range(40000):
+            with lanescope.region("step"):
+                pass
+    tool("h5repack", *command.split(), path, smaller)
+    assert_same(path, smaller)
+    assert_good(smaller)
+    with h5py.File(smaller, "r") as file:
+        assert {column.compression for column in file["events"].values()} == {"gzip"}
