@@ -77,7 +77,7 @@ static lsc_status reserve_events(struct lsc_h5 *h5, const struct lsc_contents *c
 static lsc_status make_image(const char *path, const struct lsc_contents *contents, void **image, size_t *size) {
   struct lsc_h5 *h5;
   lsc_status status = lsc_step(LSC_STEP_IMAGE);
-  if (!status) status = lsc_h5_create(&h5, path);
+  if (!status) status = lsc_h5_create(&h5, path, contents->name);
   if (status) return status;
   status = put_root(h5);
   if (!status) status = lsc_h5_group(h5, "metadata");
@@ -155,7 +155,7 @@ lsc_status lsc_create(const char *path, const struct lsc_contents *contents, str
   if (!status) status = put_image(path, contents, image, size);
   free(image);
   if (!status) status = lsc_step(LSC_STEP_LAYOUT);
-  if (!status) status = lsc_h5_open(h5, path);
+  if (!status) status = lsc_h5_open(h5, path, contents->name);
   if (!status && (status = lay_out(*h5, contents))) {
     lsc_h5_close(*h5, status);
     *h5 = NULL;

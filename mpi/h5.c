@@ -18,6 +18,7 @@
 #define HAVE_FILE_LOCKING_PROPERTY 1
 #endif
 
+#define NEEDED ((size_t)8 << 20) /* bytes; several times what HDF5 and MPI-IO were seen to take to open a file */
 #define MEMORY_STEP (1u << 20) /* bytes by which a file in memory grows */
 
 static void errors_set_aside(struct lsc_h5_errors *errors) {
@@ -49,10 +50,21 @@ static herr_t keep_first(unsigned n, const H5E_error2_t *error, void *data) {
   return 0;
 }
 
-lsc_status lsc_h5_fail(const struct lsc_h5 *h5, const char *doing, const char *name) {
+/* The library also leaves other errors behind, of calls that did no harm. */
+static int is_of_files(int error) {
+  return error == EFBIG || error == ENOSPC || error == EDQUOT || error == EIO || error == ESTALE || error == ENOMEM;
+}
+
+lsc_status lsc_h5_fail_transfer(const struct lsc_h5 *h5, const char *doing, const char *part, int error) {
   struct cause cause = {"no cause given"};
   H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, keep_first, &cause);
-  return lsc_fail(LSC_HDF5, "'%s': HDF5 could not %s%s%s: %s", h5->path, doing, *name ? " " : "", name, cause.text);
+  const char *system = is_of_files(error) ? strerror(error) : "";
+  return lsc_fail(LSC_HDF5, "'%s': HDF5 could not %s%s%s: %s%s%s%s", h5->name, doing, *part ? " " : "", part,
+                  cause.text, *system ? " (" : "", system, *system ? ")" : "");
+}
+
+lsc_status lsc_h5_fail(const struct lsc_h5 *h5, const char *doing, const char *part) {
+  return lsc_h5_fail_transfer(h5, doing, part, 0);
 }
 
 void lsc_h5_version(char *text, size_t size) {
@@ -64,11 +76,18 @@ void lsc_h5_version(char *text, size_t size) {
   snprintf(text, size, "%u.%u.%u", major, minor, release);
 }
 
-static struct lsc_h5 *h5_new(const char *path) {
-  struct lsc_h5 *h5 = calloc(1, sizeof *h5);
-  if (!h5 || !(h5->path = strdup(path))) {
+/* HDF5 1.10 crashes where it finds no memory, so it is not asked where there is none. */
+static int has_memory_for_hdf5(void) {
+  void *memory = mmap(NULL, NEEDED, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  return memory != MAP_FAILED && munmap(memory, NEEDED) == 0;
+}
+
+static struct lsc_h5 *h5_new(const char *path, const char *name) {
+  struct lsc_h5 *h5 = has_memory_for_hdf5() ? calloc(1, sizeof *h5) : NULL;
+  if (!h5 || !(h5->path = strdup(path)) || !(h5->name = strdup(name))) {
+    if (h5) free(h5->path);
     free(h5);
-    lsc_fail(LSC_NO_MEMORY, "no memory to open '%s'", path);
+    lsc_fail(LSC_NO_MEMORY, "no memory to open '%s'", name);
     return NULL;
   }
   h5->file = h5->group = h5->access = H5I_INVALID_HID;
@@ -89,6 +108,7 @@ static void h5_free(struct lsc_h5 *h5) {
   release_prepared(h5);
   errors_put_back(&h5->errors);
   free(h5->path);
+  free(h5->name);
   free(h5);
 }
 
@@ -101,7 +121,7 @@ static lsc_status set_driver(struct lsc_h5 *h5, enum place place, void *comm) {
     return shared < 0 ? lsc_h5_fail(h5, "set the MPI driver", "") : LSC_OK;
   }
 #else
-  if (comm) return lsc_fail(LSC_HDF5, "'%s': this HDF5 has no MPI driver to write it from several ranks", h5->path);
+  if (comm) return lsc_fail(LSC_HDF5, "'%s': this HDF5 has no MPI driver to write it from several ranks", h5->name);
 #endif
   herr_t set = place == IN_MEMORY ? H5Pset_fapl_core(h5->access, MEMORY_STEP, 0) : H5Pset_fapl_sec2(h5->access);
   return set < 0 ? lsc_h5_fail(h5, "set the driver", "") : LSC_OK;
@@ -128,7 +148,7 @@ static lsc_status allocate_exactly(struct lsc_h5 *h5) {
 /* A file in memory needs a name, too, and one that does not exist: HDF5 would read an existing file whole before. */
 static lsc_status make_in_memory(struct lsc_h5 *h5) {
   char *name = lsc_text("%s/memory", h5->path);
-  if (!name) return lsc_fail(LSC_NO_MEMORY, "no memory to make '%s'", h5->path);
+  if (!name) return lsc_fail(LSC_NO_MEMORY, "no memory to make '%s'", h5->name);
   h5->file = H5Fcreate(name, H5F_ACC_TRUNC, H5P_DEFAULT, h5->access);
   free(name);
   return h5->file < 0 ? lsc_h5_fail(h5, "make the file", "") : LSC_OK;
@@ -156,8 +176,8 @@ static lsc_status checked(struct lsc_h5 **h5, lsc_status status) {
   return status;
 }
 
-static lsc_status open_alone(struct lsc_h5 **h5, const char *path, enum place place) {
-  *h5 = h5_new(path);
+static lsc_status open_alone(struct lsc_h5 **h5, const char *path, const char *name, enum place place) {
+  *h5 = h5_new(path, name);
   if (!*h5) return LSC_NO_MEMORY;
   lsc_status status = make_access(*h5);
   (*h5)->is_own = place == ON_DISK;
@@ -165,23 +185,27 @@ static lsc_status open_alone(struct lsc_h5 **h5, const char *path, enum place pl
   return checked(h5, status ? status : open_file(*h5, place, NULL));
 }
 
-lsc_status lsc_h5_create(struct lsc_h5 **h5, const char *path) { return open_alone(h5, path, IN_MEMORY); }
+lsc_status lsc_h5_create(struct lsc_h5 **h5, const char *path, const char *name) {
+  return open_alone(h5, path, name, IN_MEMORY);
+}
 
-lsc_status lsc_h5_open(struct lsc_h5 **h5, const char *path) { return open_alone(h5, path, ON_DISK); }
+lsc_status lsc_h5_open(struct lsc_h5 **h5, const char *path, const char *name) {
+  return open_alone(h5, path, name, ON_DISK);
+}
 
 /* A file from elsewhere may name filters that are code to be loaded. */
 lsc_status lsc_h5_open_read(struct lsc_h5 **h5, const char *path) {
   H5PLset_loading_state(0);
-  return open_alone(h5, path, TO_READ);
+  return open_alone(h5, path, path, TO_READ);
 }
 
-lsc_status lsc_h5_prepare(struct lsc_h5 **h5, const char *path) {
-  *h5 = h5_new(path);
+lsc_status lsc_h5_prepare(struct lsc_h5 **h5, const char *path, const char *name) {
+  *h5 = h5_new(path, name);
   if (!*h5) return LSC_NO_MEMORY;
   lsc_status status = make_access(*h5);
   if (status) return checked(h5, status);
   (*h5)->descriptor = open(path, O_RDWR | O_CLOEXEC);
-  if ((*h5)->descriptor < 0) status = lsc_fail(LSC_IO, "cannot open '%s': %s", path, strerror(errno));
+  if ((*h5)->descriptor < 0) status = lsc_fail(LSC_IO, "cannot open '%s': %s", name, strerror(errno));
   return checked(h5, status);
 }
 
@@ -198,7 +222,7 @@ lsc_status lsc_h5_image(struct lsc_h5 *h5, void **bytes, size_t *size) {
   if (needed < 0) return lsc_h5_fail(h5, "measure the file", "");
   *size = (size_t)needed;
   *bytes = malloc(*size);
-  if (!*bytes) return lsc_fail(LSC_NO_MEMORY, "no memory for the %zu bytes of tables of '%s'", *size, h5->path);
+  if (!*bytes) return lsc_fail(LSC_NO_MEMORY, "no memory for the %zu bytes of tables of '%s'", *size, h5->name);
   if (H5Fget_file_image(h5->file, *bytes, *size) == needed) return LSC_OK;
   lsc_status status = lsc_h5_fail(h5, "copy the file", "");
   free(*bytes);

@@ -18,17 +18,22 @@ struct lsc_h5;
 void lsc_h5_version(char *text, size_t size);
 
 /*
- * Makes a file in memory; path: where it is going to be, for messages. A close that cannot write leaves HDF5 in a state
+ * Of all that open a file: name: of the file that it is going to be, for messages, where `path` is a temporary one.
+ * LSC_NO_MEMORY also where HDF5 would not find what it needs.
+ */
+
+/*
+ * Makes a file in memory; path: where it is going to be. A close that cannot write leaves HDF5 in a state
  * in which the process dies at its end, so nothing is written through HDF5 before its space is there. LSC_OK, LSC_HDF5,
  * LSC_NO_MEMORY; on failure *h5 is NULL.
  */
-lsc_status lsc_h5_create(struct lsc_h5 **h5, const char *path);
+lsc_status lsc_h5_create(struct lsc_h5 **h5, const char *path, const char *name);
 
 /* The bytes of a file made in memory, malloc'd. LSC_OK, LSC_HDF5, LSC_NO_MEMORY. */
 lsc_status lsc_h5_image(struct lsc_h5 *h5, void **bytes, size_t *size);
 
 /* Opens a file to change it. LSC_OK, LSC_HDF5, LSC_NO_MEMORY; on failure *h5 is NULL. */
-lsc_status lsc_h5_open(struct lsc_h5 **h5, const char *path);
+lsc_status lsc_h5_open(struct lsc_h5 **h5, const char *path, const char *name);
 
 /*
  * The same in two parts, for a file that several ranks open. All that can fail on one rank alone is in the first, which
@@ -37,7 +42,7 @@ lsc_status lsc_h5_open(struct lsc_h5 **h5, const char *path);
  * the serial driver. LSC_OK; LSC_IO: the file cannot be opened here; LSC_HDF5; LSC_NO_MEMORY. After a failure of the
  * second part h5 is closed or abandoned as ever.
  */
-lsc_status lsc_h5_prepare(struct lsc_h5 **h5, const char *path);
+lsc_status lsc_h5_prepare(struct lsc_h5 **h5, const char *path, const char *name);
 lsc_status lsc_h5_open_prepared(struct lsc_h5 *h5, void *comm);
 
 /* 1 if the file is open. */

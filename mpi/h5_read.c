@@ -30,7 +30,7 @@ int lsc_h5_has(struct lsc_h5 *h5, const char *path) {
 }
 
 static lsc_status odd(const struct lsc_h5 *h5, const char *path, const char *what) {
-  return lsc_fail(LSC_INVALID, "'%s': %s %s", h5->path, path, what);
+  return lsc_fail(LSC_INVALID, "'%s': %s %s", h5->name, path, what);
 }
 
 /* The handle of an attribute that holds one value; negative after a message. */
@@ -79,7 +79,7 @@ lsc_status lsc_h5_read_int(struct lsc_h5 *h5, const char *path, const char *name
 static lsc_status put_text(struct lsc_h5 *h5, const char *name, const char *text, struct lsc_table *table, int column) {
   size_t length = text ? strlen(text) : 0;
   char *clean = lsc_text_clean(text ? text : "", length, length);
-  if (!clean) return lsc_fail(LSC_NO_MEMORY, "no memory for %s of '%s'", name, h5->path);
+  if (!clean) return lsc_fail(LSC_NO_MEMORY, "no memory for %s of '%s'", name, h5->name);
   lsc_status status = !text || strcmp(clean, text) == 0 ? LSC_OK : odd(h5, name, "has a text that is not UTF-8");
   if (!status) status = lsc_table_put_text(table, column, clean, length);
   free(clean);
@@ -205,7 +205,7 @@ lsc_status lsc_h5_count_rows(struct lsc_h5 *h5, const char *path, lsc_type type,
 static lsc_status read_texts(struct lsc_h5 *h5, hid_t data, hid_t type, const char *path, uint64_t rows,
                              struct lsc_table *table, int column) {
   char **texts = calloc(rows, sizeof *texts);
-  if (!texts) return lsc_fail(LSC_NO_MEMORY, "no memory for %s of '%s'", path, h5->path);
+  if (!texts) return lsc_fail(LSC_NO_MEMORY, "no memory for %s of '%s'", path, h5->name);
   hid_t space = H5Dget_space(data);
   lsc_status status = LSC_OK;
   if (space < 0 || H5Dread(data, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, texts) < 0) {
@@ -225,7 +225,7 @@ static lsc_status read_values(struct lsc_h5 *h5, hid_t data, hid_t type, const c
   struct lsc_buffer *to = &table->column[column].data;
   size_t size = (size_t)rows * lsc_type_size(table->desc->column[column].type);
   void *space = lsc_buffer_reserve(to, size);
-  if (!space) return lsc_fail(LSC_NO_MEMORY, "no memory for %s of '%s'", path, h5->path);
+  if (!space) return lsc_fail(LSC_NO_MEMORY, "no memory for %s of '%s'", path, h5->name);
   if (H5Dread(data, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, space) < 0) return lsc_h5_fail(h5, "read column", path);
   to->size += size;
   return LSC_OK;

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -67,7 +68,7 @@ static lsc_status check_rows(struct lsc_h5 *h5, hid_t data, const char *path, ui
   H5Sclose(space);
   if (found >= 0 && (uint64_t)found == rows) return LSC_OK;
   return lsc_fail(LSC_IO, "'%s': column %s has %lld rows instead of %llu: this rank sees another state of the file",
-                  h5->path, path, (long long)found, (unsigned long long)rows);
+                  h5->name, path, (long long)found, (unsigned long long)rows);
 }
 
 lsc_status lsc_h5_select(struct lsc_h5 *h5, int slot, const char *path, lsc_type type, uint64_t rows) {
@@ -92,10 +93,11 @@ static lsc_status move_piece(struct lsc_h5 *h5, int slot, hsize_t first, hsize_t
   lsc_status status = LSC_OK;
   hid_t data = h5->slot[slot].data, type = h5->slot[slot].type;
   hid_t in_file = H5Dget_space(data), in_memory = H5Screate_simple(1, &count, NULL);
+  errno = 0;
   if (in_file < 0 || in_memory < 0 || H5Sselect_hyperslab(in_file, H5S_SELECT_SET, &first, NULL, &count, NULL) < 0 ||
       (from ? H5Dwrite(data, type, in_memory, in_file, H5P_DEFAULT, from)
             : H5Dread(data, type, in_memory, in_file, H5P_DEFAULT, to)) < 0) {
-    status = lsc_h5_fail(h5, from ? "write rows of" : "read back rows of", h5->slot[slot].path);
+    status = lsc_h5_fail_transfer(h5, from ? "write rows of" : "read back rows of", h5->slot[slot].path, errno);
   }
   if (in_memory >= 0) H5Sclose(in_memory);
   if (in_file >= 0) H5Sclose(in_file);
@@ -124,7 +126,7 @@ lsc_status lsc_h5_read_rows(struct lsc_h5 *h5, int slot, uint64_t first, uint64_
 lsc_status lsc_h5_write_view(struct lsc_h5 *h5, int slot, uint64_t first, const lsc_column_view *view) {
   if (view->type != LSC_STR || !view->rows) return lsc_h5_write_rows(h5, slot, first, view->rows, view->data);
   const char **texts = terminate(view);
-  if (!texts) return lsc_fail(LSC_NO_MEMORY, "no memory for column %s of '%s'", h5->slot[slot].path, h5->path);
+  if (!texts) return lsc_fail(LSC_NO_MEMORY, "no memory for column %s of '%s'", h5->slot[slot].path, h5->name);
   lsc_status status = lsc_h5_write_rows(h5, slot, first, view->rows, texts);
   free(texts);
   return status;

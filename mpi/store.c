@@ -135,7 +135,7 @@ static void prepare_open(struct lsc_collection *c, struct lsc_h5 **h5) {
   if (c->status || !c->temporary || c->level) return;
   if (!lsc_collection_enter(c, LSC_STEP_SEE)) lsc_collection_note(c, check_visible(c));
   if (!c->status && !lsc_collection_enter(c, LSC_STEP_PREPARE)) {
-    lsc_collection_note(c, lsc_h5_prepare(h5, c->temporary));
+    lsc_collection_note(c, lsc_h5_prepare(h5, c->temporary, c->final));
   }
 }
 

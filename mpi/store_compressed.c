@@ -114,7 +114,7 @@ static lsc_status check(struct packing *p) {
   const struct lsc_hand_over work = hand_over_of(p);
   struct lsc_h5 *h5 = NULL;
   lsc_status status = lsc_step(LSC_STEP_CHECK_CHUNKS);
-  if (!status) status = lsc_h5_open(&h5, c->target.temporary);
+  if (!status) status = lsc_h5_open(&h5, c->target.temporary, c->target.path);
   if (!status) status = lsc_create_select(h5, &c->fill, c->events);
   if (!status) status = lsc_hand_over_check(&work, h5);
   return lsc_h5_close(h5, status);

@@ -88,7 +88,7 @@ static void test_file_size_of_rows(void) {
     snprintf(what, sizeof what, "rows above the limit on %s %d", rank == ALL ? "all" : "rank", rank);
     snprintf(where, sizeof where, fault_ranks > 1 ? "rank %d, " : "step", rank == ALL ? 0 : rank);
     collect_with(&run, "yesterday.h5", LSC_STEP_WRITE, rank, limit_size, unlimit_size, what);
-    fault_check_message(what, where, "rows", NULL);
+    fault_check_message(what, where, "rows", check_path("yesterday.h5"), strerror(EFBIG), NULL);
     fault_check_yesterday("yesterday.h5", what);
   }
   fault_finish(&run, "after.h5");
@@ -114,6 +114,41 @@ static void test_descriptors(void) {
       collect_with(&run, "yesterday.h5", steps[i], rank, limit_descriptors, unlimit_descriptors, "no descriptor");
       fault_check_message("no descriptor", lsc_step_name(steps[i]), strerror(EMFILE), NULL);
       fault_check_yesterday("yesterday.h5", "no descriptor");
+    }
+  }
+  fault_finish(&run, "after.h5");
+}
+
+static rlim_t pages_in_use(void) {
+  char text[64] = "";
+  FILE *file = fopen("/proc/self/statm", "r");
+  CHECK(file && fgets(text, sizeof text, file), "/proc/self/statm");
+  if (file) fclose(file);
+  return strtoull(text, NULL, 10);
+}
+
+/* So little is left that HDF5 1.10 would crash. */
+static void limit_memory(void) {
+  getrlimit(RLIMIT_AS, &before);
+  setrlimit(RLIMIT_AS, &(struct rlimit){pages_in_use() * (rlim_t)sysconf(_SC_PAGESIZE) + limit, before.rlim_max});
+}
+
+static void unlimit_memory(void) { setrlimit(RLIMIT_AS, &before); }
+
+static void test_address_space(void) {
+  static const enum lsc_step steps[] = {LSC_STEP_IMAGE, LSC_STEP_LAYOUT, LSC_STEP_PREPARE, LSC_STEP_CHECK_CHUNKS};
+  struct fault_run run;
+  fault_record(&run);
+  for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
+    if (steps[i] == (fault_level ? LSC_STEP_PREPARE : LSC_STEP_CHECK_CHUNKS)) continue;
+    for (int rank = ALL; rank < (steps[i] == LSC_STEP_PREPARE ? fault_ranks : 1); rank++) {
+      for (limit = 0; limit <= 3000000; limit += 1000000) {
+        lsc_status status =
+            collect_with(&run, "yesterday.h5", steps[i], rank, limit_memory, unlimit_memory, "no address space");
+        CHECK(status == LSC_NO_MEMORY, "%s: %s", lsc_strerror(status), lsc_message());
+        fault_check_message("no address space", lsc_step_name(steps[i]), check_path("yesterday.h5"), NULL);
+        fault_check_yesterday("yesterday.h5", "no address space");
+      }
     }
   }
   fault_finish(&run, "after.h5");
@@ -234,6 +269,7 @@ static void test_causes(void) {
   fault_yesterday("yesterday.h5");
   test_file_size();
   test_descriptors();
+  test_address_space();
   test_permission();
   test_rename();
   test_short_writes();

@@ -32,13 +32,13 @@ static void make_file(const char *path) {
   struct lsc_h5 *h5 = NULL;
   void *bytes = NULL;
   size_t size = 0;
-  CHECK_STATUS(lsc_h5_create(&h5, path), LSC_OK);
+  CHECK_STATUS(lsc_h5_create(&h5, path, path), LSC_OK);
   lsc_status status = lsc_h5_image(h5, &bytes, &size);
   CHECK_STATUS(lsc_h5_close(h5, status), LSC_OK);
   FILE *file = fopen(path, "wb");
   CHECK(file && fwrite(bytes, 1, size, file) == size && fclose(file) == 0, "cannot write %s", path);
   free(bytes);
-  CHECK_STATUS(lsc_h5_open(&h5, path), LSC_OK);
+  CHECK_STATUS(lsc_h5_open(&h5, path, path), LSC_OK);
   status = lsc_h5_group(h5, "rows");
   for (int k = 0; k < COLUMNS && !status; k++) status = lsc_h5_reserve(h5, columns[k].name, columns[k].type, ROWS);
   CHECK_STATUS(lsc_h5_close(h5, status), LSC_OK);
@@ -102,7 +102,7 @@ static void check_bytes(const char *path, unsigned char *values, unsigned char *
 static void write_shared(const char *path, unsigned char *values, unsigned char *found) {
   struct lsc_h5 *h5 = NULL;
   MPI_Comm comm = MPI_COMM_WORLD;
-  lsc_status status = lsc_h5_prepare(&h5, path);
+  lsc_status status = lsc_h5_prepare(&h5, path, path);
   CHECK_STATUS(status, LSC_OK);
   if (status == LSC_OK) status = lsc_h5_open_prepared(h5, &comm);
   for (int k = 0; k < COLUMNS && status == LSC_OK; k++) {
