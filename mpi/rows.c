@@ -35,6 +35,8 @@ static lsc_status check_row(struct lsc_h5 *h5, const struct lsc_fill *fill, size
 struct writing {
   const struct lsc_fill *fill;
   struct lsc_h5 *h5;
+  uint64_t events; /* rows of the file */
+  int is_open;
   struct lsc_even even;
   uint64_t written; /* rows of the other columns */
   struct events_row first, last;
@@ -45,8 +47,16 @@ static void keep_value(struct events_row *kept, int column, const void *values, 
   memcpy(kept->value[column], (const unsigned char *)values + at * width, width);
 }
 
+/* The columns are looked for behind the start of the helper thread, which has rows to make meanwhile. */
+static lsc_status open_columns(struct writing *w) {
+  lsc_status status = w->is_open ? LSC_OK : lsc_create_select(w->h5, w->fill, w->events);
+  w->is_open = !status;
+  return status;
+}
+
 static lsc_status write_column(struct writing *w, int column, uint64_t row, size_t rows, const void *values) {
-  lsc_status status = lsc_step(LSC_STEP_WRITE);
+  lsc_status status = open_columns(w);
+  if (!status) status = lsc_step(LSC_STEP_WRITE);
   if (row == 0) keep_value(&w->first, column, values, 0);
   if (row + rows == w->fill->snapshot->completed) keep_value(&w->last, column, values, rows - 1);
   return status ? status : lsc_h5_write_rows(w->h5, column, w->fill->event_offset + row, rows, values);
@@ -88,13 +98,12 @@ static lsc_status write_and_check(struct writing *w, struct lsc_buckets *buckets
 
 lsc_status lsc_rows_write(struct lsc_h5 *h5, const struct lsc_fill *fill, uint64_t events) {
   struct lsc_buckets *buckets;
-  struct writing writing = {.fill = fill, .h5 = h5};
+  struct writing writing = {.fill = fill, .h5 = h5, .events = events};
   if (fill->snapshot->completed == 0) return LSC_OK;
   lsc_status status = lsc_step(LSC_STEP_PIECE);
   if (!status) status = lsc_buckets_new(fill, 1, &buckets);
   if (status) return status;
-  status = lsc_create_select(h5, fill, events);
-  if (!status) status = lsc_even_init(&writing.even, fill);
+  status = lsc_even_init(&writing.even, fill);
   if (!status) status = write_and_check(&writing, buckets);
   lsc_even_free(&writing.even);
   lsc_buckets_free(buckets);
