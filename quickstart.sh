@@ -5,13 +5,13 @@
 # What is done already is skipped. PYTHON: the interpreter to build for, if not the system's.
 set -u
 
-packages="gcc g++ libc6-dev make autoconf automake libtool pkg-config libopenmpi-dev openmpi-bin libhdf5-openmpi-dev zlib1g-dev
-  python3 python3-dev python3-numpy python3-h5py-mpi python3-mpi4py python3-pytest check"
+packages="gcc g++ libc6-dev make autoconf automake libtool pkg-config libopenmpi-dev openmpi-bin libhdf5-openmpi-dev
+  zlib1g-dev python3 python3-dev python3-numpy python3-h5py-mpi python3-mpi4py python3-pytest check"
 mode=${1:-run}
 case $mode in
   run) ;;
-  # The library of examples/taylor_green, the compiler of the Fortran module, what they run beside asyncio, and what else
-  # reads the files.
+  # The library of examples/taylor_green, the compiler of the Fortran module, what they run beside asyncio, and what
+  # else reads the files.
   check)
     packages="$packages python3-mpi4py-fft gfortran python3-greenlet python3-gevent python3-uvloop hdf5-tools
       python3-pandas python3-xarray"

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Tells configure what it needs to know of this interpreter, as shell assignments; or, with exit code 1, why it will not do.
+"""Tells configure what it needs to know of this interpreter, as shell assignments; or, with exit code 1, why it will
+not do.
 usage: probe_python.py PREFIX"""
 import importlib.util
 import os

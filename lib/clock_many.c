@@ -8,8 +8,8 @@
 #define WORD 32 /* bits of a factor */
 
 /*
- * A line from `base` on, for stamps less than 2^32 ticks behind it, in products of 32 bits by 32, of which AVX2 has four
- * at a time: with the rise in two words, ns + (rest + ticks * rise) / 2^LSC_CLOCK_SHIFT. Nothing is lost by it.
+ * A line from `base` on, for stamps less than 2^32 ticks behind it, in products of 32 bits by 32, of which AVX2 has
+ * four at a time: with the rise in two words, ns + (rest + ticks * rise) / 2^LSC_CLOCK_SHIFT. Nothing is lost by it.
  */
 struct near_line {
   uint64_t base, rise, rest;

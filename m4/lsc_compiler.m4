@@ -48,10 +48,12 @@ AC_DEFUN([LSC_WARNINGS], [
   AS_IF([test "$enable_werror" = yes], [LSC_CFLAGS="$LSC_CFLAGS -Werror"])
 ])
 
-# LSC_SANITIZERS: --enable-sanitizers and --enable-coverage into LSC_CFLAGS and LSC_LDFLAGS; lsc_sanitizers for the table.
+# LSC_SANITIZERS: --enable-sanitizers and --enable-coverage into LSC_CFLAGS and LSC_LDFLAGS;
+# lsc_sanitizers for the table.
 AC_DEFUN([LSC_SANITIZERS], [
   AC_ARG_ENABLE([sanitizers],
-    [AS_HELP_STRING([--enable-sanitizers=LIST], [build with these sanitizers; address,undefined where no LIST is given])],
+    [AS_HELP_STRING([--enable-sanitizers=LIST],
+      [build with these sanitizers; address,undefined where no LIST is given])],
     [AS_IF([test "$enableval" = yes], [enable_sanitizers=address,undefined])], [enable_sanitizers=no])
   AC_ARG_ENABLE([coverage], [AS_HELP_STRING([--enable-coverage], [count what is executed, for gcov])])
   lsc_sanitizers="off (--enable-sanitizers)"
@@ -71,8 +73,8 @@ AC_DEFUN([LSC_SANITIZERS], [
     LSC_LDFLAGS="$LSC_LDFLAGS --coverage"])
 ])
 
-# LSC_LIBRARY_FLAGS: how the shared libraries are compiled and linked. Thread-exit and fork handlers outlive a dlclose, so they
-# are never unloaded. What they export is decided by version scripts alone.
+# LSC_LIBRARY_FLAGS: how the shared libraries are compiled and linked. Thread-exit and fork handlers outlive a dlclose,
+# so they are never unloaded. What they export is decided by version scripts alone.
 AC_DEFUN([LSC_LIBRARY_FLAGS], [
   AC_SUBST([LIBRARY_CFLAGS])
   AC_SUBST([LIBRARY_LDFLAGS])

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 
-# LSC_SPLIT_FLAGS(WORDS, CPPFLAGS, LIBS): sorts what a compiler wrapper or pkg-config says. Foreign headers are system headers,
-# so that their warnings are theirs.
+# LSC_SPLIT_FLAGS(WORDS, CPPFLAGS, LIBS): sorts what a compiler wrapper or pkg-config says. Foreign headers are system
+# headers, so that their warnings are theirs.
 AC_DEFUN([LSC_SPLIT_FLAGS], [
   $2= $3=
   for lsc_word in $1; do
@@ -46,8 +46,8 @@ AC_DEFUN([LSC_MPI_NAME], [
   ], [lsc_mpi_name=mpich lsc_mpi_text="MPICH"])
 ])
 
-# LSC_MPICC: the compiler wrapper, by name or path from MPICC or --with-mpi. lsc_mpi_suffix: what Debian adds to the names
-# of one MPI's programs, where the wrapper has it.
+# LSC_MPICC: the compiler wrapper, by name or path from MPICC or --with-mpi. lsc_mpi_suffix: what Debian adds to the
+# names of one MPI's programs, where the wrapper has it.
 AC_DEFUN([LSC_MPICC], [
   AS_CASE([$with_mpi],
     [""|yes], [lsc_mpi_wanted= lsc_names="mpicc mpicc.openmpi mpicc.mpich"],

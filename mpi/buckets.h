@@ -2,8 +2,8 @@
 /*
  * The rows of one rank, made while its calls are read in the order of their ids: each goes to the bucket of its region,
  * and a bucket that is full is given away, for the place where the region's rows go on. What was recorded is then read
- * as it lies in memory, which is several times faster than region by region. Where the buckets of all regions would need
- * too much memory, the calls are read several times, each time for as many regions as there is room for.
+ * as it lies in memory, which is several times faster than region by region. Where the buckets of all regions would
+ * need too much memory, the calls are read several times, each time for as many regions as there is room for.
  */
 #ifndef LSC_BUCKETS_H
 #define LSC_BUCKETS_H
@@ -13,8 +13,8 @@
 struct lsc_buckets;
 
 /*
- * without_even: 1: leaves the columns out that lsc_fill_even makes. LSC_OK, LSC_NO_MEMORY. The rank has completed calls.
- * On failure there is nothing to free.
+ * without_even: 1: leaves the columns out that lsc_fill_even makes. LSC_OK, LSC_NO_MEMORY. The rank has completed
+ * calls. On failure there is nothing to free.
  */
 lsc_status lsc_buckets_new(const struct lsc_fill *fill, int without_even, struct lsc_buckets **buckets);
 void lsc_buckets_free(struct lsc_buckets *buckets);

@@ -26,9 +26,9 @@ struct lsc_contents {
 };
 
 /*
- * Lays out the file `path`, in which nothing was written, and reserves its space on the disk, but for that of compressed rows; h5: receives the
- * file, open for lsc_create_rows, and is NULL on failure. LSC_OK; LSC_HDF5; LSC_IO: no space, among others;
- * LSC_NO_MEMORY. On failure the caller removes the file.
+ * Lays out the file `path`, in which nothing was written, and reserves its space on the disk, but for that of
+ * compressed rows; h5: receives the file, open for lsc_create_rows, and is NULL on failure. LSC_OK; LSC_HDF5; LSC_IO:
+ * no space, among others; LSC_NO_MEMORY. On failure the caller removes the file.
  */
 lsc_status lsc_create(const char *path, const struct lsc_contents *contents, struct lsc_h5 **h5);
 

@@ -98,8 +98,8 @@ LSC_API lsc_status lsc_write(lsc_session session, const char *path, const lsc_sa
 
 /*
  * The right one of lsc_collect and lsc_write for where the process runs:
- *   MPI is initialized and not finalized: lsc_collect over the session's communicator (collective), MPI_COMM_WORLD if it
- *     has none (LSC_INVALID if the launcher started several programs); after LSC_APART each rank goes on apart;
+ *   MPI is initialized and not finalized: lsc_collect over the session's communicator (collective), MPI_COMM_WORLD if
+ *     it has none (LSC_INVALID if the launcher started several programs); after LSC_APART each rank goes on apart;
  *   a launcher started several ranks, but MPI is not running: lsc_write to `<name>.rank<k>.h5`, and rank 0 says so in
  *     one line, with the command that merges them;
  *   else: lsc_write.

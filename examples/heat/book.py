@@ -9,7 +9,7 @@ import lanescope
 
 
 class Book:
-    """Rows of (region, thread name, before entry, after entry, before exit, after exit), times of time.perf_counter_ns().
+    """Rows of (region, thread name, before entry, after entry, before exit, after exit): perf_counter_ns()'s times.
 
     lanescope's start lies between the first two times and its end between the last two.
     """

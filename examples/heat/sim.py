@@ -4,9 +4,9 @@
 
     mpirun -n 4 python3 sim.py --out run.h5
 
-u_t = u_xx + u_yy, zero on the border. What starts as sin(2 pi x) sin(pi y) keeps its shape and decays by exp(-5 pi^2 t),
-so the result can be checked. Every rank holds its rows and one row of each neighbour (the halo); a pool of threads writes
-checkpoints while the next steps are computed.
+u_t = u_xx + u_yy, zero on the border. What starts as sin(2 pi x) sin(pi y) keeps its shape and decays by
+exp(-5 pi^2 t), so the result can be checked. Every rank holds its rows and one row of each neighbour (the halo); a pool
+of threads writes checkpoints while the next steps are computed.
 """
 import argparse
 import contextlib

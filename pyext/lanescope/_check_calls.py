@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The index and the rows of /events and /open_calls, each row by itself, and the statistics, as the file orders them."""
+"""The index, the rows of /events and /open_calls, each by itself, and the statistics, as the file orders them."""
 import numpy as np
 
 from ._format import APIS, NO_REGION

@@ -39,8 +39,8 @@ class Lanes:
         unknown = np.flatnonzero(place == len(self._lanes))
         for i in unknown[:3].tolist():
             found.add(
-                f"{place_of(calls['rows'][i])}: it is on lane {calls['lanes'][i]}, which lane_table does not have for rank"
-                f" {self._rank}"
+                f"{place_of(calls['rows'][i])}: it is on lane {calls['lanes'][i]}, which lane_table does not have"
+                f" for rank {self._rank}"
             )
         self._apis.update(np.unique(calls["apis"][calls["lanes"] == -1]).tolist())
         keep = np.flatnonzero(place < len(self._lanes))

@@ -154,11 +154,13 @@ class _Rank:
         self._rows(
             over,
             calls,
-            lambda i: f"parent_ids is {parents[i]}, which does not enclose it: it ended before {calls['start_times'][i]}",
+            lambda i: f"parent_ids is {parents[i]}, which does not enclose it: it ended before"
+            f" {calls['start_times'][i]}",
         )
         other = is_there & (frames["lanes"][place] != lanes)
         words = (
-            lambda i: f"parent_ids is {parents[i]}, on lane {frames['lanes'][place[i]]}; this call is on lane {lanes[i]}"
+            lambda i: f"parent_ids is {parents[i]}, on lane {frames['lanes'][place[i]]};"
+            f" this call is on lane {lanes[i]}"
         )
         self._rows(other, calls, words)
         outside = is_there & ~other & (frames["end_times"][place] < ends)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The hooks that all installed trackers share: in threading, in asyncio and in greenlet.
 
-Each is put in when the first tracker needs it, in front of what is there, which is restored when the last one goes. Where
-the application has put something on top of a hook meanwhile, that stays, and the hook below it only passes on.
+Each is put in when the first tracker needs it, in front of what is there, which is restored when the last one goes.
+Where the application has put something on top of a hook meanwhile, that stays, and the hook below it only passes on.
 """
 import functools
 import importlib.util

@@ -49,9 +49,9 @@ class ProfileManager:
     def session(self, *args, **kwargs):
         """A session for a `with` block: opened at its begin, collected into the file `path` and closed at its end.
 
-        path (or file_path): default "profiling_data.h5". track_threads: each call carries its thread, and the file has a
-        table of threads; without it there is one lane. track_async: asyncio tasks and greenlets are lanes, too, and each
-        call carries its task and how long that was suspended in it. label: kept in the file. return_results:
+        path (or file_path): default "profiling_data.h5". track_threads: each call carries its thread, and the file has
+        a table of threads; without it there is one lane. track_async: asyncio tasks and greenlets are lanes, too, and
+        each call carries its task and how long that was suspended in it. label: kept in the file. return_results:
         the session's `results` are set at its end, on rank 0. verbose: rank 0 prints a summary at the
         end. comm: the mpi4py communicator of the ranks that share the file; default: MPI_COMM_WORLD, if MPI is
         initialized. replace: a path may be collected to again. timeout: seconds to wait for a rank; default:

@@ -43,8 +43,9 @@ def _name_of(function):
     return name
 
 
-# A call of these functions returns before the body runs. Each wrapper is a function of the same kind, so that frameworks
-# that ask for the kind see it, and its call lasts from the first step of the body to its end, however that comes.
+# A call of these functions returns before the body runs. Each wrapper is a function of the same kind, so that
+# frameworks that ask for the kind see it, and its call lasts from the first step of the body to its end, however that
+# comes.
 
 
 def _wrap_coroutine(function, region):

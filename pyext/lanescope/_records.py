@@ -15,8 +15,8 @@ class ThreadRecord:
     None.
 
     A record that a tracker hands out is a row of its table, read at each look: of a thread that has ended the CPU time
-    is exact, of one that runs it is that of the moment. Once the tracker's session is closed, a look raises `StateError`.
-    One made by hand keeps what it was given, until `sample_cpu`.
+    is exact, of one that runs it is that of the moment. Once the tracker's session is closed, a look raises
+    `StateError`. One made by hand keeps what it was given, until `sample_cpu`.
     """
 
     __slots__ = (*THREAD_COLUMNS, "task", "__weakref__")

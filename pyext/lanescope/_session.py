@@ -98,9 +98,9 @@ class Session:
         """Begin to record."""
         if self._recorder.is_open():
             raise _core.StateError(
-                f"a session is open already, for {self._manager._current.path}: lanescope.finalize() collects and closes"
-                ' it; lanescope.finalize("other.h5") does so where the first path cannot be written; a second session at'
-                " the same time needs a ProfileManager of its own"
+                f"a session is open already, for {self._manager._current.path}: lanescope.finalize() collects and"
+                ' closes it; lanescope.finalize("other.h5") does so where the first path cannot be written; a second'
+                " session at the same time needs a ProfileManager of its own"
             )
         if self._deactivated:
             return

@@ -152,8 +152,8 @@ def _is_foreign(path, attributes):
         raise FormatError(f"{path} is an HDF5 file, but no run of lanescope: it has no attribute lanescope_format")
     if _number(schema) != FOREIGN_SCHEMA or _plain(attributes.get("storage_layout")) != "columnar":
         raise FormatError(
-            f"{path} has scope_profiler_schema {schema}, and lanescope {_core.__version__} reads {FOREIGN_SCHEMA} alone,"
-            " in columns"
+            f"{path} has scope_profiler_schema {schema}, and lanescope {_core.__version__} reads {FOREIGN_SCHEMA}"
+            " alone, in columns"
         )
     return True
 

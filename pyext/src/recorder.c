@@ -246,8 +246,8 @@ static PyObject *recorder_capsule(PyObject *op, void *unused) {
 }
 
 static PyGetSetDef recorder_attributes[] = {
-    {"capsule", recorder_capsule, NULL, "A capsule \"" CAPSULE_NAME "\": a pointer to the lsc_session, 0 if there is none.",
-     NULL},
+    {"capsule", recorder_capsule, NULL,
+     "A capsule \"" CAPSULE_NAME "\": a pointer to the lsc_session, 0 if there is none.", NULL},
     {"handle", recorder_handle, NULL, "The handle of the session in C, 0 if there is none.", NULL},
     {NULL, NULL, NULL, NULL, NULL},
 };

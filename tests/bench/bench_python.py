@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What recording costs in Python: ratios of medians over interleaved repetitions, each beside its bar.
 
-The floor of `with region:` is a `with` over a C object whose methods do nothing (the module `noop`), that of a decorated
-call is the bare call of an empty function. The cost of an empty loop is subtracted from both. Fresh memory: the first
-session of the process, whose calls pay for their page faults. Warm: the second.
+The floor of `with region:` is a `with` over a C object whose methods do nothing (the module `noop`), that of a
+decorated call is the bare call of an empty function. The cost of an empty loop is subtracted from both. Fresh memory:
+the first session of the process, whose calls pay for their page faults. Warm: the second.
 """
 import asyncio
 import cProfile
@@ -97,7 +97,7 @@ def show(what, cost, floor, bar=None):
 
 
 def back_memory():
-    """Touch as much memory as is going to be recorded into and free it, so that the host of a virtual machine has it."""
+    """Touch as much memory as is going to be recorded into and free it, so that a virtual machine's host has it."""
     with mmap.mmap(-1, 32 * ROWS, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS) as memory:
         memory.madvise(mmap.MADV_HUGEPAGE)
         for page in range(0, len(memory), mmap.PAGESIZE):

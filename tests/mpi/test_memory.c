@@ -42,8 +42,8 @@ static int fail_allocation(struct fault_run *run, const char *path, long number,
   MPI_Allreduce(&status, &low, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
   MPI_Allreduce(&status, &high, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
   MPI_Allreduce(MPI_IN_PLACE, &reached, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
-  CHECK(low == high && (status == LSC_OK || status == LSC_NO_MEMORY), "allocation %ld of %d: %d, %d to %d", number, rank,
-        status, low, high);
+  CHECK(low == high && (status == LSC_OK || status == LSC_NO_MEMORY), "allocation %ld of %d: %d, %d to %d", number,
+        rank, status, low, high);
   CHECK(status == LSC_OK || rank == ALL || strstr(lsc_message(), where) == lsc_message(),
         "allocation %ld: no %s in: %s", number, where, lsc_message());
   return reached;

@@ -137,8 +137,9 @@ static void count_calls(const char *path, int ranks, const uint64_t *expected) {
   const int64_t *calls = readback_i64(file, "rank_table/calls");
   uint64_t all = 0;
   for (int i = 0; i < ranks; all += expected[i++]) {
-    CHECK(found[i] == expected[i] && (uint64_t)calls[i] == expected[i], "%s: rank %d has %llu rows and %lld calls of %llu",
-          path, i, (unsigned long long)found[i], (long long)calls[i], (unsigned long long)expected[i]);
+    CHECK(found[i] == expected[i] && (uint64_t)calls[i] == expected[i],
+          "%s: rank %d has %llu rows and %lld calls of %llu", path, i,
+          (unsigned long long)found[i], (long long)calls[i], (unsigned long long)expected[i]);
   }
   CHECK(rows == all, "%s: %zu rows", path, rows);
   readback_close(file);

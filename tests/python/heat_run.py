@@ -24,7 +24,8 @@ def launcher(ranks):
     mpirun = shutil.which(os.environ.get("MPIRUN", "mpirun"))
     if mpirun is None:
         pytest.skip("no mpirun")
-    version = subprocess.run([mpirun, "--version"], capture_output=True, text=True, timeout=TIMEOUT_S, check=False).stdout
+    command = [mpirun, "--version"]
+    version = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT_S, check=False).stdout
     options = ["--oversubscribe", "--timeout", str(TIMEOUT_S - 10)] if "Open MPI" in version else []
     return [mpirun, *options, "-n", str(ranks)]
 

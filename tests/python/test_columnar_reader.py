@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What scope-profiler's reader of columnar files (schema 2) needs: every dataset, its type and length, and how they hang
-together. The reader here does what that one does: takes whole columns and cuts them by the index."""
+"""What scope-profiler's reader of columnar files (schema 2) needs: every dataset, its type and length, and how they
+hang together. The reader here does what that one does: takes whole columns and cuts them by the index."""
 import json
 import numbers
 

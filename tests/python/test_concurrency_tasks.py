@@ -361,7 +361,8 @@ class TestNothingElseChanges:
             try:
                 asyncio.run(fail())
             except KeyError as error:
-                return [(frame.f_code.co_filename, frame.f_code.co_name) for frame, _ in traceback.walk_tb(error.__traceback__)]
+                walk = traceback.walk_tb(error.__traceback__)
+                return [(frame.f_code.co_filename, frame.f_code.co_name) for frame, _ in walk]
 
         plain = frames()
         with installed():

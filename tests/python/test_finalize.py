@@ -97,7 +97,8 @@ def test_summary_at_the_exit(mpirun, tmp_path):
 @pytest.mark.parametrize("ranks", [1, 3])
 def test_after_python_is_gone(mpirun, tmp_path, ranks):
     """mpi4py's own MPI_Finalize, with nobody left to print a summary."""
-    done = mpirun(ranks, program('lanescope.setup("run.h5")', "record(rank)", "atexit.unregister(lanescope._session._finish_all)"))
+    lines = ['lanescope.setup("run.h5")', "record(rank)", "atexit.unregister(lanescope._session._finish_all)"]
+    done = mpirun(ranks, program(*lines))
     assert done.returncode == 0, done.stderr
     check_file(tmp_path / "run.h5", ranks)
     assert (done.stdout, done.stderr) == ("", WRITTEN.format(tmp_path / "run.h5") + "\n")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""docs/format.md, the list of columns in lib/columns.h and a file that was written name the same tables, columns and types."""
+"""docs/format.md, lib/columns.h and a file that was written name the same tables, columns and types."""
 import re
 from pathlib import Path
 
@@ -35,7 +35,8 @@ def document_tables():
     sections = {}
     for part in re.split(r"^## ", DOCUMENT, flags=re.M)[1:]:
         heading, _, body = part.partition("\n")
-        sections[heading.strip().strip("`")] = [parse_table(text) for text in re.findall(r"(?:^\|.*\n)+", body, flags=re.M)]
+        tables = re.findall(r"(?:^\|.*\n)+", body, flags=re.M)
+        sections[heading.strip().strip("`")] = [parse_table(text) for text in tables]
     return sections
 
 
@@ -101,7 +102,8 @@ def test_the_document_lists_the_fields_of_the_statistics():
     source = (ROOT / "lib" / "lanescope_types.h").read_text(encoding="utf-8")
     body = re.sub(r"/\*.*?\*/", "", re.search(r"typedef struct lsc_stats \{(.*?)\}", source, flags=re.S)[1], flags=re.S)
     short = {"int64_t": "i64", "uint64_t": "u64", "double": "f64"}
-    fields = [(name.strip(), short[kind]) for kind, names in re.findall(r"(\w+) ([\w, ]+);", body) for name in names.split(",")]
+    declared = re.findall(r"(\w+) ([\w, ]+);", body)
+    fields = [(name.strip(), short[kind]) for kind, names in declared for name in names.split(",")]
     assert statistics_fields() == fields
 
 
@@ -140,7 +142,8 @@ def check_type(dataset, kind):
 
 def test_a_written_file_has_the_attributes_of_the_document(files):
     tables = document_tables()
-    rows = [(name, row["type"]) for row in tables["/metadata"][0] for name in re.findall(r"`([\w*]+)`", row["attribute"])]
+    metadata = tables["/metadata"][0]
+    rows = [(name, row["type"]) for row in metadata for name in re.findall(r"`([\w*]+)`", row["attribute"])]
     types = {name: kind for name, kind in rows if "*" not in name}
     with h5py.File(files[0], "r") as run:
         assert set(run.attrs) == {row["attribute"].strip("`") for row in tables["Root attributes"][0]}

@@ -81,7 +81,9 @@ def test_h5stat_counts_what_there_is(path):
     assert re.search(r"# of unique groups: 10\b", shown)
 
 
-@pytest.mark.parametrize("options", [(), ("-f", f"{EVENTS}:SHUF", "-f", f"{EVENTS}:GZIP=6"), ("-l", f"{EVENTS}:CHUNK=64")])
+@pytest.mark.parametrize(
+    "options", [(), ("-f", f"{EVENTS}:SHUF", "-f", f"{EVENTS}:GZIP=6"), ("-l", f"{EVENTS}:CHUNK=64")]
+)
 def test_h5repack_makes_the_same_run(path, tmp_path, options):
     again = tmp_path / "again.h5"
     tool("h5repack", *options, path, again)

@@ -15,7 +15,7 @@ CLOCK_TOLERANCE_NS = 20_000  # of the map from the processor's counter to CLOCK_
 
 
 def read_calls(path):
-    """{(rank, thread name, region): [(start, end, call id, parent id)]} by start, in nanoseconds of the rank's own clock."""
+    """{(rank, thread name, region): [(start, end, call id, parent id)]} by start, in ns of the rank's own clock."""
     calls = defaultdict(list)
     with h5py.File(path, "r") as run:
         names = run["region_table/names"].asstr()[:]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""lanescope-merge: the merged file beside the collected one, row by row, and inputs that are not what they should be."""
+"""lanescope-merge: the merged file beside the collected one, row by row, and inputs that are not as they should be."""
 import os
 import random
 import shutil

@@ -54,6 +54,5 @@ def test_what_the_reference_names_is_there(run):
             assert [name for name in names if not hasattr(one, name)] == []
     for kind, names in re.findall(r"^\| `(\w+Info)` \| (.*) \|$", parts["Threads, tasks and lanes"], flags=re.M):
         assert [name for name in re.findall(r"\w+", names) if not hasattr(getattr(lanescope, kind), name)] == []
-    assert re.findall(r"`(\w+)`", re.search(r"`CallRow` tuples with (.*?), made", parts["CallStack"], flags=re.S)[1]) == list(
-        lanescope.CallRow._fields
-    )
+    fields = re.search(r"`CallRow` tuples with (.*?), made", parts["CallStack"], flags=re.S)[1]
+    assert re.findall(r"`(\w+)`", fields) == list(lanescope.CallRow._fields)

@@ -70,7 +70,8 @@ static void check_costs(const struct reference *ref, const uint64_t *bytes, cons
     int64_t most = most_memory(ref, rank), peak = meter[rank].peak;
     if (bytes[rank] == wanted && peak <= most && !meter[rank].now) continue;
     ck_abort_msg("rank %d of %d, names %s: sent %llu bytes, not %llu; had %lld bytes on the heap, with %lld allowed, "
-                 "and %lld at the end", rank, ref->size, knowledge_names[ref->knowledge], (unsigned long long)bytes[rank],
+                 "and %lld at the end",
+                 rank, ref->size, knowledge_names[ref->knowledge], (unsigned long long)bytes[rank],
                  (unsigned long long)wanted, (long long)peak, (long long)most, (long long)meter[rank].now);
   }
 }

@@ -75,8 +75,8 @@ static void remember(void) {
 }
 
 /*
- * Some runs of equal starts are longer than a block, some are of two or three calls. ticks: more than a nanosecond has, or
- * starts that differ may be one time.
+ * Some runs of equal starts are longer than a block, some are of two or three calls. ticks: more than a nanosecond has,
+ * or starts that differ may be one time.
  */
 static void make_coarse(uint64_t ticks) {
   for (size_t i = 0; i < THREADS * CALLS; i++) expected[i].row->start -= expected[i].row->start % ticks;
