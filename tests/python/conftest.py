@@ -50,6 +50,17 @@ def good_files(request, tmp_path):
         assert_all_good(tmp_path)
 
 
+@pytest.fixture(scope="session")
+def good(tmp_path_factory):
+    """The path of a file, to be copied, in which there is some of everything and every promise of the format is kept."""
+    from broken import record_good
+
+    folder = tmp_path_factory.mktemp("good")
+    record_good(folder)
+    assert_all_good(folder)
+    return folder / "run.h5"
+
+
 @pytest.fixture
 def run(tmp_path):
     """run(code, *arguments): the finished process of a Python program in a folder of its own."""

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Sessions whose threads and tasks are followed, for the tests of lanescope.concurrency."""
+"""Sessions whose threads and tasks are followed, and what runs in them, for the tests of lanescope.concurrency."""
+import asyncio
 import contextlib
+import threading
 
 from lanescope import _core, concurrency
 
@@ -49,3 +51,38 @@ class Recording:
         return [
             names[by_call[call["parent_ids"]]] if call["parent_ids"] >= 0 else None for call in self.run.calls(name)
         ]
+
+
+def rows_of(tracker, coro_name):
+    """The task rows of one coroutine, as dicts."""
+    columns = tracker.snapshot()["tasks"]
+    return [
+        {name: values[i] for name, values in columns.items()}
+        for i, name in enumerate(columns["coro_name"])
+        if name.rpartition(".")[2] == coro_name
+    ]
+
+
+async def sleeper(seconds):
+    await asyncio.sleep(seconds)
+    return seconds
+
+
+def in_thread(function, **options):
+    """Runs it on a new thread and hands back its result or its exception."""
+    outcome = []
+
+    def run():
+        try:
+            outcome.append((function(), None))
+        except BaseException as error:
+            outcome.append((None, error))
+
+    thread = threading.Thread(target=run, **options)
+    thread.start()
+    thread.join(60)
+    assert not thread.is_alive()
+    result, error = outcome[0]
+    if error is not None:
+        raise error
+    return result

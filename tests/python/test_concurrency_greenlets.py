@@ -9,7 +9,7 @@ import lanescope
 import pytest
 from lanescope.concurrency import ConcurrencyTracker
 
-from lanes import Recording, installed
+from lanes import Recording, in_thread, installed
 
 greenlet = pytest.importorskip("greenlet")
 
@@ -19,23 +19,6 @@ def rows_of(tracker):
     columns = tracker.snapshot()["tasks"]
     rows = [{name: values[i] for name, values in columns.items()} for i in range(len(columns["kind"]))]
     return [row for row in rows if row["kind"] == "greenlet"]
-
-
-def in_thread(function):
-    failed = []
-
-    def run():
-        try:
-            function()
-        except BaseException as error:
-            failed.append(error)
-
-    thread = threading.Thread(target=run, name="worker")
-    thread.start()
-    thread.join(60)
-    assert not thread.is_alive()
-    if failed:
-        raise failed[0]
 
 
 def busy(nanoseconds):
@@ -81,7 +64,7 @@ def test_are_tasks_of_their_own(tmp_path, where):
             said.extend(two_that_alternate())
 
     with Recording(tmp_path / "run.h5") as recording:
-        work() if where == "main" else in_thread(work)
+        work() if where == "main" else in_thread(work, name="worker")
     assert said == ["a", "b"] * 3
     table = recording.run.task_table
     assert table["kind"] == ["greenlet"] * 2
