@@ -20,8 +20,9 @@ lsc_status lsc_buckets_new(const struct lsc_fill *fill, int without_even, struct
 void lsc_buckets_free(struct lsc_buckets *buckets);
 
 /*
- * For who keeps the rows until a chunk of them is complete: rows of no more than `most` chunks of so many rows of
- * /events, or of one region, come side by side.
+ * For who keeps the rows until a chunk of them is complete: calls are read together of no more than `most` regions, or
+ * of regions that have no more than `most` chunks of so many rows of /events, or of one region. So fewer than 2 * most
+ * chunks are begun at a time: one a region, and one at the border of two, which waits for the last rows of the first.
  */
 void lsc_buckets_limit(struct lsc_buckets *buckets, uint64_t rows, size_t most);
 

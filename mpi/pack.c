@@ -8,8 +8,8 @@
 #include "message.h"
 #include "progress.h"
 
-#define LEAST_BLOCKS 3 /* chunks that are begun at a time, also where little was recorded */
-#define PART 8         /* of the memory of the recorded calls, that the blocks of chunks may take */
+#define LEAST_BLOCKS 3 /* regions that are read together, also where little was recorded */
+#define PART 8         /* of the memory of the recorded calls, for a block of each region that is read with others */
 #define CALL_BYTES 32
 #define SHELF_BYTES (256u << 10) /* for compressed chunks: more than one, and little beside all */
 

@@ -52,7 +52,8 @@ def good_files(request, tmp_path):
 
 @pytest.fixture(scope="session")
 def good(tmp_path_factory):
-    """The path of a file, to be copied, in which there is some of everything and every promise of the format is kept."""
+    """The path of a file, to be copied, in which there is some of everything and every promise of the format is
+    kept."""
     from broken import record_good
 
     folder = tmp_path_factory.mktemp("good")
