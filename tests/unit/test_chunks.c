@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Who makes which chunk, against a table that has every row with its rank. */
-#include <check.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "chunks.h"
+#include "unit.h"
 
 #define MOST_RANKS 40
 #define MOST_ROWS 4000
@@ -113,21 +113,4 @@ START_TEST(test_no_rows) {
 }
 END_TEST
 
-static Suite *chunks_suite(void) {
-  Suite *suite = suite_create("chunks");
-  TCase *tcase = tcase_create("chunks");
-  tcase_set_timeout(tcase, 60);
-  tcase_add_test(tcase, test_random_counts);
-  tcase_add_test(tcase, test_borders);
-  tcase_add_test(tcase, test_no_rows);
-  suite_add_tcase(suite, tcase);
-  return suite;
-}
-
-int main(void) {
-  SRunner *runner = srunner_create(chunks_suite());
-  srunner_run_all(runner, CK_NORMAL);
-  int failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed ? EXIT_FAILURE : EXIT_SUCCESS;
-}
+UNIT_MAIN("chunks", test_random_counts, test_borders, test_no_rows)

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include <check.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "coll.h"
 #include "message.h"
 #include "sim.h"
+#include "unit.h"
 
 #define TAG 7
 #define DEADLINE 1000000
@@ -354,8 +354,7 @@ START_TEST(test_deadlock_is_found) {
 }
 END_TEST
 
-static Suite *coll_suite(void) {
-  Suite *suite = suite_create("coll");
+int main(void) {
   TCase *tcase = tcase_create("coll");
   tcase_set_timeout(tcase, 120);
   tcase_add_loop_test(tcase, test_broadcast, 0, SIZES);
@@ -371,14 +370,5 @@ static Suite *coll_suite(void) {
   tcase_add_test(tcase, test_damaged_gather);
   tcase_add_test(tcase, test_self);
   tcase_add_test(tcase, test_deadlock_is_found);
-  suite_add_tcase(suite, tcase);
-  return suite;
-}
-
-int main(void) {
-  SRunner *runner = srunner_create(coll_suite());
-  srunner_run_all(runner, CK_NORMAL);
-  int failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+  return unit_run("coll", tcase);
 }

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Chunks against zlib's own inflate, and a shuffle that is done here byte by byte. */
-#include <check.h>
 #include <stdlib.h>
 #include <string.h>
 #include <zlib.h>
 
 #include "deflate.h"
+#include "unit.h"
 
 enum kind { CONSTANT, RAMP, NOISE, STEPS, MIXED, PERIODS, KINDS };
 
@@ -129,22 +129,12 @@ END_TEST
 START_TEST(test_crc) { ck_assert_uint_eq(lsc_deflate_crc("123456789", 9), 0xCBF43926u); }
 END_TEST
 
-static Suite *deflate_suite(void) {
-  Suite *suite = suite_create("deflate");
+int main(void) {
   TCase *tcase = tcase_create("deflate");
   tcase_set_timeout(tcase, 120);
   tcase_add_loop_test(tcase, test_kinds, 0, KINDS);
   tcase_add_test(tcase, test_repeats);
   tcase_add_test(tcase, test_sizes);
   tcase_add_test(tcase, test_crc);
-  suite_add_tcase(suite, tcase);
-  return suite;
-}
-
-int main(void) {
-  SRunner *runner = srunner_create(deflate_suite());
-  srunner_run_all(runner, CK_NORMAL);
-  int failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+  return unit_run("deflate", tcase);
 }

@@ -8,22 +8,9 @@
 #include <unistd.h>
 
 #include "../mpi/readback.h"
+#include "folder.h"
 #include "lanescope_file.h"
 #include "unit.h"
-
-static char folder[] = "/tmp/lanescope-init-XXXXXX";
-
-static void enter_folder(void) {
-  ck_assert_ptr_nonnull(mkdtemp(folder));
-  ck_assert_int_eq(chdir(folder), 0);
-}
-
-static void leave_folder(void) {
-  char command[64];
-  ck_assert_int_eq(chdir("/"), 0);
-  snprintf(command, sizeof command, "rm -rf %s", folder);
-  ck_assert_int_eq(system(command), 0);
-}
 
 static void call(int times) {
   lsc_region_id region;
@@ -35,7 +22,7 @@ static void call(int times) {
 }
 
 static void check_calls(const char *path, size_t calls) {
-  char whole[256];
+  char whole[PATH_MAX + 64];
   snprintf(whole, sizeof whole, "%s/%s", folder, path);
   ck_assert_msg(access(whole, R_OK) == 0, "there is no %s", whole);
   readback *file = readback_open(whole);
@@ -44,7 +31,7 @@ static void check_calls(const char *path, size_t calls) {
 }
 
 static void check_absent(const char *path) {
-  char whole[256];
+  char whole[PATH_MAX + 64];
   snprintf(whole, sizeof whole, "%s/%s", folder, path);
   ck_assert_int_eq(access(whole, F_OK), -1);
 }
@@ -65,7 +52,7 @@ START_TEST(a_file_of_what_was_recorded_between) {
   ck_assert_int_eq(lsc_finalize(), LSC_INACTIVE);
   ck_assert_int_eq(lsc_enter(region), LSC_INACTIVE);
   check_calls("run.h5", 7);
-  char path[256];
+  char path[PATH_MAX + 64];
   snprintf(path, sizeof path, "%s/run.h5", folder);
   readback *file = readback_open(path);
   ck_assert_str_eq(readback_attribute_str(file, "metadata", "label"), "a label");

@@ -12,13 +12,13 @@
 #include "../../merge/probe.h"
 #include "../../merge/write.h"
 #include "collect.h"
+#include "folder.h"
 #include "unit.h"
 
 #define SECONDS 10 /* at most, for each kind of file */
 #define SILENCE 2000 /* ms; HDF5 goes in circles over some files */
 #define PATIENCE 60000
 
-static char folder[] = "/tmp/lanescope-merge-XXXXXX";
 
 struct bytes {
   unsigned char *data;
@@ -188,23 +188,15 @@ static void try_all(const char *path, long amount) {
 }
 
 static void enter(void) {
-  ck_assert_ptr_nonnull(mkdtemp(folder));
-  ck_assert_int_eq(chdir(folder), 0);
+  enter_folder();
   record("rank.h5");
-}
-
-static void leave(void) {
-  static const char *const names[] = {"rank.h5", "run.h5", "bad.h5", "out.h5", "said"};
-  for (size_t i = 0; i < sizeof names / sizeof *names; i++) remove(names[i]);
-  ck_assert_int_eq(chdir("/"), 0);
-  ck_assert_int_eq(rmdir(folder), 0);
 }
 
 START_TEST(a_damaged_file_of_a_rank_is_refused_or_read) {
   enter();
   ck_assert_msg(lsc_probe("rank.h5", PATIENCE) == LSC_OK, "%s", lsc_message());
   try_all("rank.h5", unit_amount(20000, 400, 400));
-  leave();
+  leave_folder();
 }
 END_TEST
 
@@ -212,7 +204,7 @@ START_TEST(a_damaged_file_of_a_run_is_refused_or_read) {
   enter();
   ck_assert_msg(merge("rank.h5", "run.h5") == LSC_OK, "%s", lsc_message());
   try_all("run.h5", unit_amount(20000, 400, 400));
-  leave();
+  leave_folder();
 }
 END_TEST
 
@@ -227,7 +219,7 @@ START_TEST(a_file_that_was_cut_off_is_refused) {
     ck_assert_ptr_nonnull(strstr(lsc_message(), "bad.h5"));
   }
   free(bytes.data);
-  leave();
+  leave_folder();
 }
 END_TEST
 

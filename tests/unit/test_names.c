@@ -5,23 +5,11 @@
 #include <unistd.h>
 
 #include "../mpi/readback.h"
+#include "folder.h"
 #include "lanescope_file.h"
 #include "unit.h"
 
 #define MANY 20000
-
-static char folder[] = "/tmp/lanescope-names-XXXXXX";
-
-static void enter_folder(void) {
-  ck_assert_ptr_nonnull(mkdtemp(folder));
-  ck_assert_int_eq(chdir(folder), 0);
-}
-
-static void leave_folder(void) {
-  unlink("run.h5");
-  ck_assert_int_eq(chdir("/"), 0);
-  ck_assert_int_eq(rmdir(folder), 0);
-}
 
 /* Records one call of a region of that name. */
 static void record(lsc_session session, const char *name) {
@@ -173,17 +161,4 @@ START_TEST(twenty_thousand_names_are_in_the_file) {
 }
 END_TEST
 
-int main(void) {
-  TCase *tcase = tcase_create("names");
-  tcase_set_timeout(tcase, UNIT_TIMEOUT);
-  tcase_add_checked_fixture(tcase, enter_folder, leave_folder);
-  tcase_add_test(tcase, any_text_is_a_name);
-  tcase_add_test(tcase, twenty_thousand_names_are_in_the_file);
-  Suite *suite = suite_create("names");
-  suite_add_tcase(suite, tcase);
-  SRunner *runner = srunner_create(suite);
-  srunner_run_all(runner, CK_NORMAL);
-  int failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed ? EXIT_FAILURE : EXIT_SUCCESS;
-}
+UNIT_MAIN_AROUND("names", enter_folder, leave_folder, any_text_is_a_name, twenty_thousand_names_are_in_the_file)

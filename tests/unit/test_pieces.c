@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Every rank's bytes to rank 0 in pieces: what arrives, how much of it is under way at a time, and who fails how. */
-#include <check.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "coll.h"
 #include "message.h"
 #include "sim.h"
+#include "unit.h"
 
 #define TAG 7
 #define DEADLINE 1000000
@@ -160,7 +160,6 @@ START_TEST(test_dead_rank) {
 END_TEST
 
 int main(void) {
-  Suite *suite = suite_create("pieces");
   TCase *tcase = tcase_create("pieces");
   tcase_set_timeout(tcase, 60);
   tcase_add_loop_test(tcase, test_order, 0, SIZES);
@@ -168,10 +167,5 @@ int main(void) {
   tcase_add_test(tcase, test_visit_fails);
   tcase_add_test(tcase, test_no_second_piece);
   tcase_add_test(tcase, test_dead_rank);
-  suite_add_tcase(suite, tcase);
-  SRunner *runner = srunner_create(suite);
-  srunner_run_all(runner, CK_NORMAL);
-  int failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+  return unit_run("pieces", tcase);
 }

@@ -1,49 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A file under its name: whole or not at all, wherever the path leads. */
-#include <dirent.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "folder.h"
 #include "publish.h"
 #include "temporary.h"
 #include "unit.h"
 
 #define NOBODY 65534
-
-static char folder[PATH_MAX];
-
-static void enter_folder(void) {
-  char name[] = "/tmp/lanescope-publish-XXXXXX";
-  ck_assert_ptr_nonnull(mkdtemp(name));
-  ck_assert_ptr_nonnull(realpath(name, folder));
-  ck_assert_int_eq(chdir(folder), 0);
-}
-
-static void leave_folder(void) {
-  DIR *entries = opendir(folder);
-  for (struct dirent *entry; entries && (entry = readdir(entries));) {
-    if (unlinkat(dirfd(entries), entry->d_name, 0) < 0) unlinkat(dirfd(entries), entry->d_name, AT_REMOVEDIR);
-  }
-  if (entries) closedir(entries);
-  ck_assert_int_eq(chdir("/"), 0);
-  ck_assert_int_eq(rmdir(folder), 0);
-}
-
-static int temporaries(void) {
-  int count = 0;
-  DIR *entries = opendir(folder);
-  ck_assert_ptr_nonnull(entries);
-  for (struct dirent *entry; (entry = readdir(entries));) {
-    if (strstr(entry->d_name, ".lanescope-tmp")) count++;
-  }
-  closedir(entries);
-  return count;
-}
 
 static void put(const char *path, const char *text) {
   FILE *file = fopen(path, "w");
@@ -260,21 +229,8 @@ START_TEST(a_publish_that_fails_leaves_the_old_file) {
 }
 END_TEST
 
-int main(void) {
-  const TTest *tests[] = {a_new_file_follows_the_umask, an_old_file_stays_until_the_new_one_is_whole,
-                          an_old_file_gives_its_mode, who_reads_the_old_file_goes_on, links_are_followed,
-                          the_target_is_absolute, what_is_no_file_is_refused, a_folder_without_permission_is_named,
-                          only_dead_processes_lose_their_temporaries, a_long_name_has_room_for_a_temporary_one,
-                          a_publish_that_fails_leaves_the_old_file};
-  TCase *tcase = tcase_create("publish");
-  tcase_set_timeout(tcase, UNIT_TIMEOUT);
-  tcase_add_checked_fixture(tcase, enter_folder, leave_folder);
-  for (size_t i = 0; i < sizeof tests / sizeof *tests; i++) tcase_add_test(tcase, tests[i]);
-  Suite *suite = suite_create("publish");
-  suite_add_tcase(suite, tcase);
-  SRunner *runner = srunner_create(suite);
-  srunner_run_all(runner, CK_NORMAL);
-  int failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed ? EXIT_FAILURE : EXIT_SUCCESS;
-}
+UNIT_MAIN_AROUND("publish", enter_folder, leave_folder, a_new_file_follows_the_umask,
+          an_old_file_stays_until_the_new_one_is_whole, an_old_file_gives_its_mode, who_reads_the_old_file_goes_on,
+          links_are_followed, the_target_is_absolute, what_is_no_file_is_refused, a_folder_without_permission_is_named,
+          only_dead_processes_lose_their_temporaries, a_long_name_has_room_for_a_temporary_one,
+          a_publish_that_fails_leaves_the_old_file)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include <check.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "buffer.h"
 #include "table.h"
+#include "unit.h"
 
 START_TEST(test_buffer_grows) {
   struct lsc_buffer buffer = {0};
@@ -340,33 +340,6 @@ START_TEST(test_other_table) {
 }
 END_TEST
 
-static Suite *table_suite(void) {
-  Suite *suite = suite_create("table");
-  TCase *tcase = tcase_create("table");
-  tcase_set_timeout(tcase, 60);
-  tcase_add_test(tcase, test_buffer_grows);
-  tcase_add_test(tcase, test_buffer_without_memory);
-  tcase_add_test(tcase, test_reserve_keeps_size);
-  tcase_add_test(tcase, test_reader);
-  tcase_add_test(tcase, test_descriptors);
-  tcase_add_test(tcase, test_type_sizes);
-  tcase_add_test(tcase, test_views);
-  tcase_add_test(tcase, test_wrong_types);
-  tcase_add_test(tcase, test_append);
-  tcase_add_test(tcase, test_rows);
-  tcase_add_test(tcase, test_reader_goes_on_behind);
-  tcase_add_test(tcase, test_compound);
-  tcase_add_test(tcase, test_missing_value);
-  tcase_add_test(tcase, test_damaged_bytes);
-  tcase_add_test(tcase, test_other_table);
-  suite_add_tcase(suite, tcase);
-  return suite;
-}
-
-int main(void) {
-  SRunner *runner = srunner_create(table_suite());
-  srunner_run_all(runner, CK_NORMAL);
-  int failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed ? EXIT_FAILURE : EXIT_SUCCESS;
-}
+UNIT_MAIN("table", test_buffer_grows, test_buffer_without_memory, test_reserve_keeps_size, test_reader,
+          test_descriptors, test_type_sizes, test_views, test_wrong_types, test_append, test_rows,
+          test_reader_goes_on_behind, test_compound, test_missing_value, test_damaged_bytes, test_other_table)

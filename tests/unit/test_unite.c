@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -290,8 +289,7 @@ START_TEST(test_too_many_names) {
 }
 END_TEST
 
-static Suite *unite_suite(void) {
-  Suite *suite = suite_create("unite");
+int main(void) {
   TCase *tcase = tcase_create("unite");
   tcase_set_timeout(tcase, 240);
   tcase_add_loop_test(tcase, test_union, 0, SIZES);
@@ -301,14 +299,5 @@ static Suite *unite_suite(void) {
   tcase_add_test(tcase, test_damaged_bytes);
   tcase_add_test(tcase, test_damaged_ids);
   tcase_add_test(tcase, test_too_many_names);
-  suite_add_tcase(suite, tcase);
-  return suite;
-}
-
-int main(void) {
-  SRunner *runner = srunner_create(unite_suite());
-  srunner_run_all(runner, CK_NORMAL);
-  int failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+  return unit_run("unite", tcase);
 }

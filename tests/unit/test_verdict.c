@@ -4,6 +4,7 @@
 
 #include "agreement.h"
 #include "message.h"
+#include "unit.h"
 
 static const int sizes[] = {1, 2, 3, 4, 5, 7, 8, 16, 31, 64, 1000};
 #define SIZES ((int)(sizeof sizes / sizeof *sizes))
@@ -294,8 +295,7 @@ START_TEST(test_nonsense) {
 }
 END_TEST
 
-static Suite *verdict_suite(void) {
-  Suite *suite = suite_create("verdict");
+int main(void) {
   TCase *tcase = tcase_create("verdict");
   tcase_set_timeout(tcase, 240);
   tcase_add_loop_test(tcase, test_all_well, 0, SIZES);
@@ -314,14 +314,5 @@ static Suite *verdict_suite(void) {
   tcase_add_test(tcase, test_rank_0_dies_while_it_calls);
   tcase_add_test(tcase, test_rank_0_stopped);
   tcase_add_test(tcase, test_nonsense);
-  suite_add_tcase(suite, tcase);
-  return suite;
-}
-
-int main(void) {
-  SRunner *runner = srunner_create(verdict_suite());
-  srunner_run_all(runner, CK_NORMAL);
-  int failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+  return unit_run("verdict", tcase);
 }

@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "agreement.h"
+#include "unit.h"
 
 /* Arrival times around every moment at which somebody decides something. */
 static const int64_t moments[] = {0, 1, GRACE, TIMEOUT - 1, TIMEOUT, TIMEOUT + 1, TIMEOUT + GRACE - 1, TIMEOUT + GRACE,
@@ -86,21 +87,11 @@ START_TEST(test_sweep_of_deaths) {
 }
 END_TEST
 
-static Suite *verdict_sweep_suite(void) {
-  Suite *suite = suite_create("verdict_sweep");
+int main(void) {
   TCase *tcase = tcase_create("verdict_sweep");
   tcase_set_timeout(tcase, 240);
   tcase_add_loop_test(tcase, test_sweep_of_arrivals, 1, 6);
   tcase_add_test(tcase, test_sweep_with_a_failure);
   tcase_add_test(tcase, test_sweep_of_deaths);
-  suite_add_tcase(suite, tcase);
-  return suite;
-}
-
-int main(void) {
-  SRunner *runner = srunner_create(verdict_sweep_suite());
-  srunner_run_all(runner, CK_NORMAL);
-  int failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+  return unit_run("verdict_sweep", tcase);
 }

@@ -3,9 +3,7 @@
  * lsc_write in one process: the file of a real recording, read with HDF5 alone and compared with what the test itself
  * wrote down.
  */
-#include <dirent.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -14,29 +12,14 @@
 #include <unistd.h>
 
 #include "../mpi/readback.h"
+#include "folder.h"
 #include "lanescope_file.h"
 #include "unit.h"
 #include "written.h"
 
-static char folder[PATH_MAX];
-
-static void enter_folder(void) {
-  char name[] = "/tmp/lanescope-write-XXXXXX";
-  ck_assert_ptr_nonnull(mkdtemp(name));
-  ck_assert_ptr_nonnull(realpath(name, folder));
-  ck_assert_int_eq(chdir(folder), 0);
-}
-
-/* Also that no temporary file is left. */
-static void leave_folder(void) {
-  DIR *entries = opendir(folder);
-  for (struct dirent *entry; entries && (entry = readdir(entries));) {
-    ck_assert_ptr_null(strstr(entry->d_name, "lanescope-tmp"));
-    unlinkat(dirfd(entries), entry->d_name, 0);
-  }
-  if (entries) closedir(entries);
-  ck_assert_int_eq(chdir("/"), 0);
-  ck_assert_int_eq(rmdir(folder), 0);
+static void leave_clean_folder(void) {
+  ck_assert_int_eq(temporaries(), 0);
+  leave_folder();
 }
 
 static lsc_session open_session(void) {
@@ -334,22 +317,8 @@ START_TEST(hdf5_is_left_as_it_was) {
 }
 END_TEST
 
-int main(void) {
-  const TTest *tests[] = {every_call_is_in_the_file, more_rows_than_a_piece,
-                          more_regions_than_buckets, a_session_without_a_call,
-                          the_second_file_holds_what_is_new, a_reader_of_the_old_file_is_no_obstacle,
-                          what_could_not_be_written_is_kept, a_file_that_may_not_grow_is_an_error,
-                          the_report_holds_the_tables, the_report_holds_the_events_if_asked,
-                          the_metadata_tells_of_the_run, hdf5_is_left_as_it_was};
-  TCase *tcase = tcase_create("write");
-  tcase_set_timeout(tcase, UNIT_TIMEOUT);
-  tcase_add_checked_fixture(tcase, enter_folder, leave_folder);
-  for (size_t i = 0; i < sizeof tests / sizeof *tests; i++) tcase_add_test(tcase, tests[i]);
-  Suite *suite = suite_create("write");
-  suite_add_tcase(suite, tcase);
-  SRunner *runner = srunner_create(suite);
-  srunner_run_all(runner, CK_NORMAL);
-  int failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed ? EXIT_FAILURE : EXIT_SUCCESS;
-}
+UNIT_MAIN_AROUND("write", enter_folder, leave_clean_folder, every_call_is_in_the_file, more_rows_than_a_piece,
+          more_regions_than_buckets, a_session_without_a_call, the_second_file_holds_what_is_new,
+          a_reader_of_the_old_file_is_no_obstacle, what_could_not_be_written_is_kept,
+          a_file_that_may_not_grow_is_an_error, the_report_holds_the_tables, the_report_holds_the_events_if_asked,
+          the_metadata_tells_of_the_run, hdf5_is_left_as_it_was)

@@ -51,20 +51,39 @@ static inline long unit_amount(long full, long usual, long little) {
 /* ck_assert for loops of millions: that one writes to a file each time it is passed. */
 #define unit_must(condition) ((condition) ? (void)0 : ck_abort_msg("not true: %s", #condition))
 
+/* Runs a case, as a suite of its name: the exit status of the program. */
+static inline int unit_run(const char *name, TCase *tcase) {
+  Suite *suite = suite_create(name);
+  suite_add_tcase(suite, tcase);
+  SRunner *runner = srunner_create(suite);
+  srunner_run_all(runner, CK_NORMAL);
+  int failed = srunner_ntests_failed(runner);
+  srunner_free(runner);
+  return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
+
+/* A case of these tests, each of which has as long as a full stress test may take. */
+static inline TCase *unit_case(const char *name, const TTest *const *tests, size_t count) {
+  TCase *tcase = tcase_create(name);
+  tcase_set_timeout(tcase, unit_amount(5, 1, 1) * UNIT_TIMEOUT);
+  for (size_t i = 0; i < count; i++) tcase_add_test(tcase, tests[i]);
+  return tcase;
+}
+
 /* main() of a program whose tests are listed by name. */
-#define UNIT_MAIN(name, ...)                                                     \
-  int main(void) {                                                               \
-    const TTest *tests[] = {__VA_ARGS__};                                        \
-    TCase *tcase = tcase_create(name);                                           \
-    tcase_set_timeout(tcase, unit_amount(5, 1, 1) * UNIT_TIMEOUT);               \
-    for (size_t i = 0; i < sizeof tests / sizeof *tests; i++) tcase_add_test(tcase, tests[i]); \
-    Suite *suite = suite_create(name);                                           \
-    suite_add_tcase(suite, tcase);                                               \
-    SRunner *runner = srunner_create(suite);                                     \
-    srunner_run_all(runner, CK_NORMAL);                                          \
-    int failed = srunner_ntests_failed(runner);                                  \
-    srunner_free(runner);                                                        \
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;                                 \
+#define UNIT_MAIN(name, ...)                                                          \
+  int main(void) {                                                                    \
+    const TTest *tests[] = {__VA_ARGS__};                                             \
+    return unit_run(name, unit_case(name, tests, sizeof tests / sizeof *tests));      \
+  }
+
+/* Likewise; each test is preceded by setup() and followed by teardown(). */
+#define UNIT_MAIN_AROUND(name, setup, teardown, ...)                                  \
+  int main(void) {                                                                    \
+    const TTest *tests[] = {__VA_ARGS__};                                             \
+    TCase *tcase = unit_case(name, tests, sizeof tests / sizeof *tests);              \
+    tcase_add_checked_fixture(tcase, setup, teardown);                                \
+    return unit_run(name, tcase);                                                     \
   }
 
 /* Memory of the process that is there, in KiB. */
