@@ -29,12 +29,6 @@ static lsc_region_id id_of(const char *name) {
   return id;
 }
 
-static struct lsc_snapshot take(lsc_session session) {
-  struct lsc_snapshot snapshot;
-  ck_assert_int_eq(take_snapshot(session, &snapshot), LSC_OK);
-  return snapshot;
-}
-
 START_TEST(the_default_lives_as_long_as_its_session) {
   ck_assert_uint_eq(lsc_session_default(), 0);
   ck_assert_int_eq(lsc_session_set_default(0), LSC_OK);
@@ -150,7 +144,7 @@ START_TEST(a_scope_ends_however_it_is_left) {
   ck_assert_uint_eq(calls_of(session, "work"), 2);
   ck_assert_uint_eq(calls_of(session, "step"), 5 + 8);
   ck_assert_uint_eq(calls_of(session, "odd"), 3 + 5);
-  struct lsc_snapshot snapshot = take(session);
+  struct lsc_snapshot snapshot = must_take(session);
   ck_assert_uint_eq(snapshot.open, 0);
   for (size_t i = 0; i < snapshot.calls; i++) {
     uint32_t region = lsc_row_region(snapshot.row[i]), parent = snapshot.parent[i];
@@ -172,7 +166,7 @@ START_TEST(a_scope_belongs_to_the_session_in_which_it_began) {
     first = open_default();
     ck_assert_int_eq(lsc_enter(id_of("outer")), LSC_OK);
   }
-  struct lsc_snapshot snapshot = take(first);
+  struct lsc_snapshot snapshot = must_take(first);
   ck_assert_uint_eq(snapshot.open, 1);
   lsc_snapshot_drop(&snapshot);
   {
@@ -246,7 +240,7 @@ START_TEST(statistics_are_those_of_the_calls) {
   ck_assert_int_eq(lsc_region_stats(session, inner, &of_inner), LSC_OK);
   ck_assert_uint_eq(of_outer.calls, 10);
   ck_assert_uint_eq(of_inner.calls, 45);
-  struct lsc_snapshot snapshot = take(session);
+  struct lsc_snapshot snapshot = must_take(session);
   int64_t total[2] = {0}, shortest = INT64_MAX;
   ck_assert_int_eq(lsc_snapshot_events(&snapshot), LSC_OK);
   for (size_t i = 0; i < snapshot.completed; i++) {
@@ -277,7 +271,7 @@ START_TEST(a_reset_drops_what_is_completed_and_keeps_what_is_open) {
   ck_assert_int_eq(lsc_leave(id_of("open")), LSC_OK);
   ck_assert_uint_eq(calls_of(session, "work"), 1);
   ck_assert_uint_eq(calls_of(session, "open"), 1);
-  struct lsc_snapshot snapshot = take(session);
+  struct lsc_snapshot snapshot = must_take(session);
   ck_assert_uint_eq(snapshot.completed, 1 + 1 + 3 + 2);
   lsc_snapshot_drop(&snapshot);
   ck_assert_int_eq(lsc_session_close(session), LSC_OK);
@@ -314,7 +308,7 @@ START_TEST(calls_of_fortran_have_the_lane_that_was_asked_for) {
   ck_assert_int_eq(fortran_name(lsc_fortran_end_name, "A", 1), LSC_OK);
   ck_assert_int_eq(fortran_name(lsc_fortran_end_name, "", 0), LSC_BAD_NAME);
   ck_assert_int_eq(lsc_leave(c), LSC_OK);
-  struct lsc_snapshot snapshot = take(session);
+  struct lsc_snapshot snapshot = must_take(session);
   static const struct {
     const char *name;
     uint32_t parent, thread;
@@ -331,7 +325,7 @@ START_TEST(calls_of_fortran_have_the_lane_that_was_asked_for) {
   session = open_default(); /* begins with the unknown lane again */
   ck_assert_int_eq(fortran(lsc_fortran_begin, a), LSC_OK);
   ck_assert_int_eq(fortran(lsc_fortran_end, a), LSC_OK);
-  snapshot = take(session);
+  snapshot = must_take(session);
   ck_assert_uint_eq(snapshot.row[0]->thread, 0);
   lsc_snapshot_drop(&snapshot);
   ck_assert_int_eq(lsc_session_close(session), LSC_OK);

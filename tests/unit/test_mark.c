@@ -16,12 +16,6 @@ static void open_session(void) {
   ck_assert_int_eq(lsc_session_open(NULL, &s), LSC_OK);
 }
 
-static struct lsc_snapshot take(void) {
-  struct lsc_snapshot snapshot;
-  ck_assert_int_eq(take_snapshot(s, &snapshot), LSC_OK);
-  return snapshot;
-}
-
 static size_t collect(size_t *open) {
   struct lsc_snapshot snapshot;
   ck_assert_int_eq(lsc_snapshot_take(s, &snapshot), LSC_OK);
@@ -46,7 +40,7 @@ START_TEST(it_stays_on_the_lane_that_began_it) {
   ck_assert_int_eq(lsc_end_as(s, LSC_API_PYTHON, A), LSC_NO_BEGIN);
   MUST(lsc_end_marked(mark));
   ck_assert_int_eq(lsc_end_marked(mark), LSC_STALE);
-  struct lsc_snapshot snapshot = take();
+  struct lsc_snapshot snapshot = must_take(s);
   ck_assert_uint_eq(snapshot.completed, 1);
   ck_assert_int_eq(lsc_row_thread(snapshot.row[0]), 1);
   lsc_snapshot_commit(&snapshot);
@@ -71,7 +65,7 @@ START_TEST(it_may_end_out_of_order) {
   MUST(lsc_end(s, A));
   MUST(lsc_end(s, B));
   ck_assert_int_eq(lsc_end(s, B), LSC_NO_BEGIN);
-  struct lsc_snapshot snapshot = take();
+  struct lsc_snapshot snapshot = must_take(s);
   ck_assert_uint_eq(snapshot.completed, 4);
   const uint32_t parent[] = {LSC_NO_CALL, 0, 0, 0};
   for (int i = 0; i < 4; i++) ck_assert_uint_eq(snapshot.parent[i], parent[i]);
@@ -132,7 +126,7 @@ START_TEST(within_tasks) {
   MUST(lsc_task_leave(task));
   usleep(2000);
   MUST(lsc_end_marked(mark));
-  struct lsc_snapshot snapshot = take();
+  struct lsc_snapshot snapshot = must_take(s);
   ck_assert_uint_eq(snapshot.completed, 1);
   ck_assert_int_eq(lsc_row_task(snapshot.row[0]), 0);
   ck_assert_int_ge(lsc_call_await_ns(&snapshot, snapshot.row[0]), 2000000);
@@ -209,7 +203,7 @@ START_TEST(beside_recording_and_commits) {
   pthread_t begins = unit_start(begin_and_go_on, NULL), ends = unit_start(end_elsewhere, NULL);
   for (int last = 0; !last;) {
     last = __atomic_load_n(&finished, __ATOMIC_ACQUIRE);
-    struct lsc_snapshot snapshot = take();
+    struct lsc_snapshot snapshot = must_take(s);
     ck_assert_int_eq(lsc_snapshot_events(&snapshot), LSC_OK);
     for (size_t i = 0; i < snapshot.completed; i++)
       of_a += lsc_row_region(snapshot.row[snapshot.event[i]]) == A;

@@ -18,15 +18,9 @@ static lsc_session open_session(int no_lanes) {
   return session;
 }
 
-static struct lsc_snapshot take(lsc_session session) {
-  struct lsc_snapshot snapshot;
-  ck_assert_int_eq(take_snapshot(session, &snapshot), LSC_OK);
-  return snapshot;
-}
-
 /* The snapshot's calls are of these regions, with these parents (-1: none), all completed. */
 static void check_calls(lsc_session session, size_t count, const lsc_region_id *region, const int *parent) {
-  struct lsc_snapshot s = take(session);
+  struct lsc_snapshot s = must_take(session);
   ck_assert_uint_eq(s.calls, count);
   ck_assert_uint_eq(s.completed, count);
   for (size_t i = 0; i < count; i++) {
@@ -113,7 +107,7 @@ START_TEST(tokens_and_tasks_pause_too) {
   MUST(lsc_task_leave(task));
   ck_assert_int_eq(lsc_scope_end(within), LSC_INACTIVE);
   MUST(lsc_scope_end(before));
-  struct lsc_snapshot snapshot = take(s);
+  struct lsc_snapshot snapshot = must_take(s);
   ck_assert_uint_eq(snapshot.completed, 2);
   ck_assert_int_eq(lsc_row_task(snapshot.row[1]), 0);
   ck_assert_uint_eq(snapshot.parent[1], LSC_NO_CALL);
@@ -160,7 +154,7 @@ START_TEST(without_lanes_calls_have_no_thread_and_nest_all_the_same) {
   for (int i = 0; i < 3; i++) pthread_join(thread[i], NULL);
   ck_assert_int_eq(lsc_task_open(s, "fiber", "f", NULL, &task), LSC_INVALID);
   MUST(lsc_thread_describe(s, "main", 1, 0));
-  struct lsc_snapshot snapshot = take(s);
+  struct lsc_snapshot snapshot = must_take(s);
   ck_assert_uint_eq(snapshot.threads, 0);
   ck_assert_uint_eq(snapshot.tasks, 0);
   ck_assert_uint_eq(snapshot.completed, 600);

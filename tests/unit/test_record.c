@@ -26,12 +26,6 @@ static lsc_session open_session(void) {
   return session;
 }
 
-static struct lsc_snapshot take(lsc_session session) {
-  struct lsc_snapshot snapshot;
-  ck_assert_int_eq(take_snapshot(session, &snapshot), LSC_OK);
-  return snapshot;
-}
-
 START_TEST(ends_that_do_not_fit_change_nothing) {
   lsc_session s = open_session();
   ck_assert_int_eq(lsc_end(s, A), LSC_NO_BEGIN);
@@ -42,7 +36,7 @@ START_TEST(ends_that_do_not_fit_change_nothing) {
   ck_assert_int_eq(lsc_end(s, B), LSC_CROSSED);
   ck_assert_int_eq(lsc_end(s, A), LSC_OK);
   ck_assert_int_eq(lsc_end(s, A), LSC_NO_BEGIN);
-  struct lsc_snapshot snapshot = take(s);
+  struct lsc_snapshot snapshot = must_take(s);
   ck_assert_uint_eq(snapshot.calls, 2);
   ck_assert_uint_eq(snapshot.completed, 2);
   ck_assert_uint_eq(snapshot.parent[0], LSC_NO_CALL);
@@ -88,7 +82,7 @@ START_TEST(recursion_is_exact_to_a_depth_of_100000) {
   lsc_session s = open_session();
   for (int i = 0; i < DEEP; i++) ck_assert_int_eq(lsc_begin(s, i % 2 ? B : A), LSC_OK);
   for (int i = DEEP; i-- > 0;) ck_assert_int_eq(lsc_end(s, i % 2 ? B : A), LSC_OK);
-  struct lsc_snapshot snapshot = take(s);
+  struct lsc_snapshot snapshot = must_take(s);
   ck_assert_uint_eq(snapshot.completed, DEEP);
   for (uint32_t i = 0; i < DEEP; i++) {
     ck_assert_uint_eq(lsc_row_depth(snapshot.row[i]), i);
@@ -112,7 +106,7 @@ START_TEST(python_and_c_nest_on_one_lane_and_fortran_on_none) {
   ck_assert_int_eq(lsc_end_as(s, LSC_API_FORTRAN, B), LSC_OK);
   ck_assert_int_eq(lsc_end_as(s, LSC_API_FORTRAN, A), LSC_OK);
   ck_assert_int_eq(lsc_end(s, A), LSC_OK);
-  struct lsc_snapshot snapshot = take(s);
+  struct lsc_snapshot snapshot = must_take(s);
   static const uint32_t parent[] = {LSC_NO_CALL, LSC_NO_CALL, 0, 1, 2};
   static const unsigned api[] = {0, 2, 1, 2, 2};
   static const int thread[] = {0, -1, 0, -1, 0};
@@ -146,7 +140,7 @@ START_TEST(sessions_do_not_see_each_other) {
     for (int k = 0; k <= i; k++) ck_assert_int_eq(lsc_end(session[i], A), LSC_OK);
   for (int i = 0; i < LSC_MAX_SESSIONS; i += 2) ck_assert_int_eq(lsc_session_close(session[i]), LSC_OK);
   for (int i = 1; i < LSC_MAX_SESSIONS; i += 2) {
-    struct lsc_snapshot snapshot = take(session[i]);
+    struct lsc_snapshot snapshot = must_take(session[i]);
     ck_assert_uint_eq(snapshot.completed, (size_t)i + 1);
     ck_assert_uint_eq(snapshot.threads, 1);
     lsc_snapshot_commit(&snapshot);
@@ -201,7 +195,7 @@ START_TEST(ten_thousand_sessions_keep_memory_level) {
       lsc_end(s, A);
     }
     if (i % 2) {
-      struct lsc_snapshot snapshot = take(s);
+      struct lsc_snapshot snapshot = must_take(s);
       lsc_snapshot_commit(&snapshot);
     }
     ck_assert_int_eq(lsc_session_close(s), LSC_OK);
@@ -240,11 +234,11 @@ START_TEST(a_call_without_memory_is_counted_and_takes_no_other_end) {
   ck_assert_int_eq(lsc_end(s, B), LSC_OK);
   ck_assert_int_eq(lsc_end(s, A), LSC_OK);
   lsc_session_unpin(s);
-  struct lsc_snapshot snapshot = take(s);
+  struct lsc_snapshot snapshot = must_take(s);
   ck_assert_uint_eq(snapshot.completed, recorded + 1);
   ck_assert_uint_eq(snapshot.dropped, dropped);
   lsc_snapshot_commit(&snapshot);
-  snapshot = take(s);
+  snapshot = must_take(s);
   ck_assert_uint_eq(snapshot.dropped, 0);
   lsc_snapshot_drop(&snapshot);
   lsc_session_close(s);
@@ -271,7 +265,7 @@ START_TEST(the_hook_runs_once_a_thread_and_session) {
   ck_assert_int_eq(hook_calls, 1);
   ck_assert_int_eq(lsc_begin_as(other, LSC_API_PYTHON, B), LSC_OK);
   ck_assert_int_eq(hook_calls, 2);
-  struct lsc_snapshot snapshot = take(s);
+  struct lsc_snapshot snapshot = must_take(s);
   ck_assert_uint_eq(snapshot.threads, 1);
   ck_assert_str_eq(snapshot.thread[0].name, "hooked 1");
   ck_assert_int_eq(snapshot.thread[0].ident, 4711);
@@ -301,7 +295,7 @@ START_TEST(destructors_of_the_thread_still_record_on_its_lane) {
   late_session = open_session();
   ck_assert_int_eq(pthread_key_create(&late_key, record_late), 0);
   pthread_join(unit_start(leave_late, NULL), NULL);
-  struct lsc_snapshot snapshot = take(late_session);
+  struct lsc_snapshot snapshot = must_take(late_session);
   ck_assert_uint_eq(snapshot.threads, 1);
   ck_assert_uint_eq(snapshot.completed, 2);
   ck_assert(snapshot.thread[0].end_ns != LSC_NEVER);

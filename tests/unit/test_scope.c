@@ -17,12 +17,6 @@ static lsc_session open_session(void) {
   return session;
 }
 
-static struct lsc_snapshot take(lsc_session session) {
-  struct lsc_snapshot snapshot;
-  ck_assert_int_eq(take_snapshot(session, &snapshot), LSC_OK);
-  return snapshot;
-}
-
 START_TEST(a_token_names_one_call_and_ends_it_once) {
   lsc_session s = open_session();
   lsc_token first, second, none = {0, 0, 0};
@@ -41,7 +35,7 @@ START_TEST(a_token_names_one_call_and_ends_it_once) {
   ck_assert_int_eq(lsc_scope_begin_as(s, (lsc_api)4, A, &first), LSC_INVALID);
   ck_assert_int_eq(lsc_scope_begin(0, A, &first), LSC_INACTIVE);
   ck_assert(first.session == 0 && first.generation == 0);
-  struct lsc_snapshot snapshot = take(s);
+  struct lsc_snapshot snapshot = must_take(s);
   ck_assert_uint_eq(snapshot.completed, 2);
   ck_assert_uint_eq(snapshot.parent[1], 0);
   lsc_snapshot_commit(&snapshot);
@@ -63,7 +57,7 @@ START_TEST(crossed_ends_leave_parents_that_enclose) {
   ck_assert_int_eq(lsc_scope_end(b), LSC_OK);
   ck_assert_int_eq(lsc_begin(s, B), LSC_OK);
   ck_assert_int_eq(lsc_end(s, B), LSC_OK);
-  struct lsc_snapshot snapshot = take(s);
+  struct lsc_snapshot snapshot = must_take(s);
   static const uint32_t parent[] = {LSC_NO_CALL, LSC_NO_CALL, 1, LSC_NO_CALL};
   ck_assert_uint_eq(snapshot.completed, 4);
   for (int i = 0; i < 4; i++) ck_assert_uint_eq(snapshot.parent[i], parent[i]);
@@ -91,7 +85,7 @@ START_TEST(a_call_ended_elsewhere_stays_on_its_lane) {
   ck_assert_int_eq(job.status, LSC_OK);
   ck_assert_int_eq(lsc_end(s, A), LSC_CROSSED);
   ck_assert_int_eq(lsc_end(s, B), LSC_OK);
-  struct lsc_snapshot snapshot = take(s);
+  struct lsc_snapshot snapshot = must_take(s);
   ck_assert_uint_eq(snapshot.completed, 2);
   ck_assert_uint_eq(snapshot.threads, 1);
   ck_assert_uint_eq(snapshot.parent[1], 0);
@@ -113,7 +107,7 @@ START_TEST(tokens_outlive_their_chunks) {
       lsc_begin(s, B);
       lsc_end(s, B);
     }
-    struct lsc_snapshot snapshot = take(s);
+    struct lsc_snapshot snapshot = must_take(s);
     ck_assert_uint_eq(snapshot.completed, MANY + (round == 0));
     ck_assert_uint_eq(snapshot.open, 1);
     ck_assert_int_eq(lsc_snapshot_events(&snapshot), LSC_OK);
@@ -123,7 +117,7 @@ START_TEST(tokens_outlive_their_chunks) {
     ck_assert_int_eq(lsc_scope_end(ended), LSC_STALE);
   }
   ck_assert_int_eq(lsc_scope_end(open), LSC_OK);
-  struct lsc_snapshot snapshot = take(s);
+  struct lsc_snapshot snapshot = must_take(s);
   ck_assert_uint_eq(snapshot.completed, 1);
   ck_assert_uint_eq(lsc_row_region(snapshot.row[0]), A);
   lsc_snapshot_commit(&snapshot);
@@ -166,7 +160,7 @@ START_TEST(of_those_who_race_one_ends_the_call) {
     while (shared.done < turn * (RACERS - 1)) sched_yield();
     ck_assert_int_eq(shared.wins + own_wins, turn);
     if (turn % 1000 == 0) {
-      struct lsc_snapshot snapshot = take(s);
+      struct lsc_snapshot snapshot = must_take(s);
       ck_assert_uint_eq(snapshot.open, 0);
       reported += (int)snapshot.completed;
       lsc_snapshot_commit(&snapshot);
@@ -193,16 +187,16 @@ START_TEST(a_call_left_open_by_a_thread_that_ended_can_still_be_ended) {
   lsc_token token;
   ck_assert_int_eq(lsc_scope_begin(s, A, &token), LSC_OK);
   ck_assert_int_eq(lsc_scope_end(token), LSC_OK);
-  snapshot = take(s);
+  snapshot = must_take(s);
   lsc_snapshot_commit(&snapshot);
   struct job job = {.status = LSC_OK};
   job.token.session = s;
   pthread_join(unit_start(open_and_leave, &job), NULL);
-  snapshot = take(s);
+  snapshot = must_take(s);
   ck_assert_uint_eq(snapshot.open, 1);
   lsc_snapshot_commit(&snapshot);
   ck_assert_int_eq(lsc_scope_end(job.token), LSC_OK);
-  snapshot = take(s);
+  snapshot = must_take(s);
   ck_assert_uint_eq(snapshot.completed, 1);
   ck_assert_int_eq(lsc_row_thread(snapshot.row[0]), 1);
   lsc_snapshot_commit(&snapshot);

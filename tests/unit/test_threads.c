@@ -24,12 +24,6 @@ static void open_session(void) {
   ck_assert_int_eq(lsc_session_open(NULL, &session), LSC_OK);
 }
 
-static struct lsc_snapshot take(void) {
-  struct lsc_snapshot snapshot;
-  ck_assert_int_eq(take_snapshot(session, &snapshot), LSC_OK);
-  return snapshot;
-}
-
 static void record(lsc_region_id region) {
   unit_must(lsc_begin(session, region) == LSC_OK);
   unit_must(lsc_end(session, region) == LSC_OK);
@@ -79,7 +73,7 @@ START_TEST(each_short_thread_is_one_lane) {
   unsigned char *seen = calloc(count, 1);
   open_session();
   run_threads(live_shortly, (intptr_t)count);
-  struct lsc_snapshot s = take();
+  struct lsc_snapshot s = must_take(session);
   ck_assert_uint_eq(s.threads, count);
   ck_assert_uint_eq(s.lanes, count);
   ck_assert_uint_eq(s.open, 0);
@@ -118,7 +112,7 @@ START_TEST(a_thread_with_one_call_takes_at_most_a_kibibyte) {
   run_threads(call_once, count);
   long grown = unit_resident_kib() - before;
   if (count >= 100000) ck_assert_int_le(grown, count);
-  struct lsc_snapshot s = take();
+  struct lsc_snapshot s = must_take(session);
   ck_assert_uint_eq(s.threads, (size_t)count);
   ck_assert_uint_eq(s.completed, (size_t)count);
   ck_assert_uint_eq(s.lanes, (size_t)count);
@@ -173,7 +167,7 @@ START_TEST(threads_live_through_open_collect_and_close) {
       for (int t = 0; t < 4; t++)
         while (calls[t] < 100 * (part + 1)) sched_yield();
       if (part == 2) let_rest(4);
-      struct lsc_snapshot s = take();
+      struct lsc_snapshot s = must_take(session);
       completed += s.completed;
       lsc_snapshot_commit(&s);
     }
@@ -255,7 +249,7 @@ START_TEST(the_cpu_time_of_a_live_thread_is_its_own) {
   for (int round = 0; round < unit_amount(1000, 200, 20); round++) {
     int64_t low[3], high[3];
     for (int t = 0; t < 3; t++) low[t] = ask(&teller[t]);
-    struct lsc_snapshot s = take();
+    struct lsc_snapshot s = must_take(session);
     for (int t = 0; t < 3; t++) high[t] = ask(&teller[t]);
     for (int t = 0; t < 3; t++) {
       ck_assert_int_le(low[t], s.thread[t].cpu_ns);
@@ -292,7 +286,7 @@ START_TEST(the_cpu_time_of_an_ended_thread_is_its_own) {
   record(A);
   ck_assert_int_eq(pthread_key_create(&teller_key, tell_after_end), 0);
   for (int t = 0; t < 50; t++) pthread_join(unit_start(work_and_end, &teller[t]), NULL);
-  struct lsc_snapshot s = take();
+  struct lsc_snapshot s = must_take(session);
   ck_assert_uint_eq(s.threads, 51);
   for (int t = 0; t < 50; t++) {
     ck_assert_int_le(teller[t].last, s.thread[t + 1].cpu_ns);
@@ -329,7 +323,7 @@ static void *record_and_vanish(void *unused) {
 /* Waits until there are so many threads, and all have ended. */
 static void await_ends(size_t threads) {
   for (size_t ended = 0; ended < threads; usleep(1000)) {
-    struct lsc_snapshot s = take();
+    struct lsc_snapshot s = must_take(session);
     ended = 0;
     for (size_t i = 0; i < s.threads; i++) ended += s.thread[i].end_ns != LSC_NEVER;
     ck_assert_uint_le(s.threads, threads);
@@ -352,7 +346,7 @@ START_TEST(however_a_thread_ends_its_open_calls_stay_listed) {
     unit_start(record_and_vanish, NULL);
   }
   await_ends(3 * EACH);
-  struct lsc_snapshot s = take();
+  struct lsc_snapshot s = must_take(session);
   ck_assert_uint_eq(s.calls, 6 * EACH);
   ck_assert_uint_eq(s.open, 6 * EACH);
   ck_assert_uint_eq(s.lanes, 3 * EACH);
@@ -361,7 +355,7 @@ START_TEST(however_a_thread_ends_its_open_calls_stay_listed) {
     else ck_assert_int_eq(lsc_row_thread(s.row[s.parent[call]]), lsc_row_thread(s.row[call]));
   }
   lsc_snapshot_commit(&s);
-  s = take();
+  s = must_take(session);
   ck_assert_uint_eq(s.open, 6 * EACH);
   lsc_snapshot_drop(&s);
   lsc_session_close(session);
@@ -439,7 +433,7 @@ START_TEST(destructors_record_until_the_thread_has_ended_and_are_harmless_after)
   for (intptr_t i = 0; i < 80; i++) pthread_join(unit_start(leave_late, (void *)i), NULL);
   ck_assert_int_eq(late_rounds, 80 * PTHREAD_DESTRUCTOR_ITERATIONS);
   ck_assert_int_ge(late_calls, 80 * 2);
-  struct lsc_snapshot s = take();
+  struct lsc_snapshot s = must_take(session);
   ck_assert_uint_eq(s.threads, 1 + 70);
   ck_assert_uint_eq(s.completed, (size_t)late_calls + 1 + 40);
   ck_assert_uint_eq(s.open, 0);
