@@ -49,10 +49,7 @@ void fault_finish(struct fault_run *run, const char *name) {
   fault_current = NULL;
   CHECK_STATUS(lsc_collect(run->session, MPI_COMM_WORLD, check_path(name), &options), LSC_OK);
   compare_with_books(check_path(name), &run->books);
-  log_free(&run->log);
-  books_free(&run->books);
-  lsc_detach(run->session);
-  CHECK_STATUS(lsc_session_close(run->session), LSC_OK);
+  log_close(run->session, &run->log, &run->books);
 }
 
 static char *read_whole(const char *path, size_t *size) {

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "check.h"
+#include "lanescope_mpi.h"
 
 static void *grow(void *memory, size_t count, size_t size) {
   memory = realloc(memory, count * size);
@@ -93,4 +94,11 @@ void books_free(struct books *books) {
   free(books->call);
   free(books->thread);
   *books = (struct books){0};
+}
+
+void log_close(lsc_session session, struct log *log, struct books *books) {
+  log_free(log);
+  books_free(books);
+  lsc_detach(session);
+  CHECK_STATUS(lsc_session_close(session), LSC_OK);
 }

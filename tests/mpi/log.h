@@ -53,4 +53,7 @@ void books_add(struct books *books, const struct log *log);
 void books_add_thread(struct books *books, const char *name);
 void books_free(struct books *books);
 
+/* Frees both, and detaches and closes the session. Collective. */
+void log_close(lsc_session session, struct log *log, struct books *books);
+
 #endif

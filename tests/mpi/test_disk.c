@@ -12,6 +12,14 @@
 #include "faults.h"
 #include "message.h"
 
+/* A folder for a file system: its path, valid until the next call. */
+static const char *make_folder(const char *name) {
+  static char folder[512];
+  snprintf(folder, sizeof folder, "%s", check_path(name));
+  if (fault_rank == 0) CHECK(mkdir(folder, 0777) == 0 || errno == EEXIST, "mkdir: %s", strerror(errno));
+  return folder;
+}
+
 /* A file system of a few pages; 1 if it is there. */
 static int mount_disk(const char *folder, int kilobytes) {
   int mounted = 0;
@@ -34,10 +42,8 @@ static void unmount_disk(const char *folder) {
  */
 static void test_nearly_full_disk(void) {
   struct fault_run run;
-  char folder[512];
+  const char *folder = make_folder("nearly");
   lsc_status status = LSC_IO;
-  snprintf(folder, sizeof folder, "%s", check_path("nearly"));
-  if (fault_rank == 0) CHECK(mkdir(folder, 0777) == 0 || errno == EEXIST, "mkdir: %s", strerror(errno));
   fault_record(&run);
   lsc_chunks_most_rows = 1;
   for (int i = 0; fault_rank == 0 && i < 300; i++) {
@@ -55,18 +61,13 @@ static void test_nearly_full_disk(void) {
     unmount_disk(folder);
   }
   CHECK(status == LSC_OK || geteuid() != 0, "nothing was written: %s", lsc_message());
-  log_free(&run.log);
-  books_free(&run.books);
-  lsc_detach(run.session);
-  CHECK_STATUS(lsc_session_close(run.session), LSC_OK);
+  log_close(run.session, &run.log, &run.books);
   if (fault_rank == 0) rmdir(folder);
 }
 
 static void test_full_disk(void) {
   struct fault_run run;
-  char folder[512];
-  snprintf(folder, sizeof folder, "%s", check_path("full"));
-  if (fault_rank == 0) CHECK(mkdir(folder, 0777) == 0 || errno == EEXIST, "mkdir: %s", strerror(errno));
+  const char *folder = make_folder("full");
   if (!mount_disk(folder, 16)) return;
   fault_record(&run);
   lsc_status status = fault_collect(&run, "full/run.h5", "a full disk");
@@ -90,9 +91,7 @@ int __wrap_posix_fallocate(int file, off_t from, off_t bytes) {
 /* A file system that cannot reserve is full while the chunks are written: HDF5 survives that. */
 static void test_disk_that_fills(void) {
   struct fault_run run;
-  char folder[512];
-  snprintf(folder, sizeof folder, "%s", check_path("fills"));
-  if (fault_rank == 0) CHECK(mkdir(folder, 0777) == 0 || errno == EEXIST, "mkdir: %s", strerror(errno));
+  const char *folder = make_folder("fills");
   if (!mount_disk(folder, 200)) return;
   fault_record(&run);
   for (int i = 0; i < 5000; i++) {
@@ -106,10 +105,7 @@ static void test_disk_that_fills(void) {
   fault_check_message("a disk that fills", lsc_step_name(LSC_STEP_PUT_CHUNKS), strerror(ENOSPC), NULL);
   unmount_disk(folder);
   if (fault_rank == 0) rmdir(folder);
-  log_free(&run.log);
-  books_free(&run.books);
-  lsc_detach(run.session);
-  CHECK_STATUS(lsc_session_close(run.session), LSC_OK);
+  log_close(run.session, &run.log, &run.books);
 }
 
 int main(int argc, char **argv) {

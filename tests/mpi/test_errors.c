@@ -32,13 +32,6 @@ static lsc_session record(struct log *log, struct books *books) {
   return session;
 }
 
-static void close_all(lsc_session session, struct log *log, struct books *books) {
-  log_free(log);
-  books_free(books);
-  lsc_detach(session);
-  CHECK_STATUS(lsc_session_close(session), LSC_OK);
-}
-
 /* Every rank has the same status, and a message that names the path. */
 static void check_fails(lsc_session session, const char *path, lsc_status expected) {
   lsc_save_options options = options_with(60);
@@ -82,7 +75,7 @@ static void test_targets(void) {
   const char *path = check_path("after.h5");
   CHECK_STATUS(lsc_collect(session, MPI_COMM_WORLD, path, &options), LSC_OK);
   compare_with_books(path, &books);
-  close_all(session, &log, &books);
+  log_close(session, &log, &books);
 }
 
 /* The bytes of a file, malloc'd. */
@@ -109,7 +102,7 @@ static void test_yesterday(void) {
   lsc_save_options options = options_with(60);
   CHECK_STATUS(lsc_collect(session, MPI_COMM_WORLD, path, &options), LSC_OK);
   if (rank == 0) before = contents(path, &before_size);
-  close_all(session, &log, &books);
+  log_close(session, &log, &books);
 
   session = record(&log, &books);
   lsc_session given = rank == ranks - 1 ? 0 : session;
@@ -122,7 +115,7 @@ static void test_yesterday(void) {
   }
   CHECK_STATUS(lsc_collect(session, MPI_COMM_WORLD, check_path("today.h5"), &options), LSC_OK);
   compare_with_books(check_path("today.h5"), &books);
-  close_all(session, &log, &books);
+  log_close(session, &log, &books);
 }
 
 /* The target is open in a reader on rank 0, which goes on reading what it opened; the new file has the name. */
@@ -134,7 +127,7 @@ static void test_reader(void) {
   const char *path = check_path("read.h5");
   lsc_session session = record(&log, &books);
   CHECK_STATUS(lsc_collect(session, MPI_COMM_WORLD, path, &options), LSC_OK);
-  close_all(session, &log, &books);
+  log_close(session, &log, &books);
   MPI_Barrier(MPI_COMM_WORLD);
   if (rank == 0) reader = readback_open(path);
 
@@ -150,7 +143,7 @@ static void test_reader(void) {
     readback_close(reader);
   }
   compare_with_books(path, &books);
-  close_all(session, &log, &books);
+  log_close(session, &log, &books);
 }
 
 /* Wrong communicators are no harm. */
@@ -173,7 +166,7 @@ static void test_communicators(void) {
   }
   CHECK_STATUS(lsc_attach_fortran(session, LSC_COMM_WORLD, 60), LSC_OK);
   CHECK_STATUS(lsc_attach_fortran(session, (int)MPI_Comm_c2f(MPI_COMM_WORLD), 60), LSC_OK);
-  close_all(session, &log, &books);
+  log_close(session, &log, &books);
 }
 
 /* The last rank comes when the others have given up: each writes its own file, and all say APART. */
@@ -196,7 +189,7 @@ static void test_apart(int attached) {
   readback *file = readback_open(expected);
   CHECK(readback_rows(file, "events/call_ids") == CALLS, "%zu calls", readback_rows(file, "events/call_ids"));
   readback_close(file);
-  close_all(session, &log, &books);
+  log_close(session, &log, &books);
   MPI_Barrier(MPI_COMM_WORLD);
 }
 

@@ -48,10 +48,7 @@ static void collect(const char *name, int is_empty) {
   }
   CHECK_STATUS(lsc_collect(session, MPI_COMM_WORLD, check_path(name), &options), LSC_OK);
   compare_with_books(check_path(name), &books);
-  books_free(&books);
-  log_free(&log);
-  lsc_detach(session);
-  CHECK_STATUS(lsc_session_close(session), LSC_OK);
+  log_close(session, &log, &books);
 }
 
 int main(int argc, char **argv) {

@@ -65,10 +65,7 @@ static void fail_each(int rank) {
   long number = 1;
   do record_names(&run);
   while (fail_allocation(&run, check_path("run.h5"), number++, rank));
-  log_free(&run.log);
-  books_free(&run.books);
-  lsc_detach(run.session);
-  CHECK_STATUS(lsc_session_close(run.session), LSC_OK);
+  log_close(run.session, &run.log, &run.books);
 }
 
 int main(int argc, char **argv) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * How many chunks of a compressed file are in memory as they were, before they are compressed: blocks of their size that
- * the library has got and not freed, counted where it asks for them. Chunks are shorter than usual, so that there are
- * many of them.
+ * How many chunks of a compressed file are in memory as they were, before they are compressed: blocks of their size
+ * that the library has got and not freed, counted where it asks for them. Chunks are shorter than usual, so that there
+ * are many of them.
  */
 #include <stdio.h>
 #include <string.h>
@@ -92,8 +92,8 @@ static size_t collect_calls(size_t calls, int regions, int uneven, size_t rows) 
 }
 
 /*
- * Regions whose calls alternate are read together up to `most` of them, or up to as many chunks. Each has one chunk that
- * is begun, and at the border of two a chunk of both waits for the end of the first.
+ * Regions whose calls alternate are read together up to `most` of them, or up to as many chunks. Each has one chunk
+ * that is begun, and at the border of two a chunk of both waits for the end of the first.
  */
 static void check_begun(size_t calls, int uneven, size_t rows, size_t most) {
   ck_assert_uint_gt(REGIONS, 2 * most - 1);
