@@ -36,6 +36,9 @@ int lsc_core_add_nest(PyObject *module);
 /* A type of the module, from its spec, added to the module under its name. New reference or NULL. */
 PyTypeObject *lsc_core_add_type(PyObject *module, PyType_Spec *spec);
 
+/* tp_dealloc of a type whose objects hold nothing that its tp_clear does not give up. */
+void lsc_core_dealloc(PyObject *op);
+
 /* A one-dimensional int64 array of the integers in `object`, which has that name in messages. New reference or NULL. */
 PyObject *lsc_core_integers(PyObject *object, const char *name);
 

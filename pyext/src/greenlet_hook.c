@@ -208,22 +208,14 @@ static int hook_clear(PyObject *op) {
   return 0;
 }
 
-static void hook_dealloc(PyObject *op) {
-  PyTypeObject *type = Py_TYPE(op);
-  PyObject_GC_UnTrack(op);
-  hook_clear(op);
-  type->tp_free(op);
-  Py_DECREF(type);
-}
-
 static PyMemberDef hook_members[] = {
     {"__vectorcalloffset__", T_PYSSIZET, offsetof(greenlet_hook, vectorcall), READONLY, NULL},
     {NULL, 0, 0, 0, NULL},
 };
 
 static PyType_Slot hook_slots[] = {
-    {Py_tp_dealloc, hook_dealloc},   {Py_tp_traverse, hook_traverse}, {Py_tp_clear, hook_clear},
-    {Py_tp_call, PyVectorcall_Call}, {Py_tp_members, hook_members},   {0, NULL},
+    {Py_tp_dealloc, lsc_core_dealloc}, {Py_tp_traverse, hook_traverse}, {Py_tp_clear, hook_clear},
+    {Py_tp_call, PyVectorcall_Call},   {Py_tp_members, hook_members},   {0, NULL},
 };
 
 static PyType_Spec hook_spec = {

@@ -145,14 +145,6 @@ static int method_clear(PyObject *op) {
   return 0;
 }
 
-static void method_dealloc(PyObject *op) {
-  PyTypeObject *type = Py_TYPE(op);
-  PyObject_GC_UnTrack(op);
-  method_clear(op);
-  type->tp_free(op);
-  Py_DECREF(type);
-}
-
 static PyMemberDef method_members[] = {
     {"__vectorcalloffset__", T_PYSSIZET, offsetof(loop_method, vectorcall), READONLY, NULL},
     {"__wrapped__", T_OBJECT, offsetof(loop_method, original), READONLY, NULL},
@@ -160,8 +152,8 @@ static PyMemberDef method_members[] = {
 };
 
 static PyType_Slot method_slots[] = {
-    {Py_tp_new, method_new},           {Py_tp_dealloc, method_dealloc},   {Py_tp_traverse, method_traverse},
-    {Py_tp_clear, method_clear},       {Py_tp_call, PyVectorcall_Call},    {Py_tp_descr_get, method_get},
+    {Py_tp_new, method_new},           {Py_tp_dealloc, lsc_core_dealloc}, {Py_tp_traverse, method_traverse},
+    {Py_tp_clear, method_clear},       {Py_tp_call, PyVectorcall_Call},   {Py_tp_descr_get, method_get},
     {Py_tp_getattro, method_getattro}, {Py_tp_members, method_members},   {Py_tp_getset, method_attributes},
     {0, NULL},
 };

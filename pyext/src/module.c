@@ -14,6 +14,14 @@ PyTypeObject *lsc_core_add_type(PyObject *module, PyType_Spec *spec) {
   return NULL;
 }
 
+void lsc_core_dealloc(PyObject *op) {
+  PyTypeObject *type = Py_TYPE(op);
+  PyObject_GC_UnTrack(op);
+  type->tp_clear(op);
+  type->tp_free(op);
+  Py_DECREF(type);
+}
+
 static int core_exec(PyObject *module) {
   lsc_core_state *state = lsc_core_state_of(module);
   import_array1(-1);

@@ -275,18 +275,10 @@ static int recorder_clear(PyObject *op) {
   return 0;
 }
 
-static void recorder_dealloc(PyObject *op) {
-  PyTypeObject *type = Py_TYPE(op);
-  PyObject_GC_UnTrack(op);
-  recorder_clear(op);
-  type->tp_free(op);
-  Py_DECREF(type);
-}
-
 static PyType_Slot recorder_slots[] = {
     {Py_tp_doc, "What regions record into: one session at a time."},
     {Py_tp_new, recorder_new},
-    {Py_tp_dealloc, recorder_dealloc},
+    {Py_tp_dealloc, lsc_core_dealloc},
     {Py_tp_traverse, recorder_traverse},
     {Py_tp_clear, recorder_clear},
     {Py_tp_methods, recorder_methods},

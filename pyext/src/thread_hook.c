@@ -81,14 +81,6 @@ static int hook_clear(PyObject *op) {
   return 0;
 }
 
-static void hook_dealloc(PyObject *op) {
-  PyTypeObject *type = Py_TYPE(op);
-  PyObject_GC_UnTrack(op);
-  hook_clear(op);
-  type->tp_free(op);
-  Py_DECREF(type);
-}
-
 static PyMemberDef hook_members[] = {
     {"__vectorcalloffset__", T_PYSSIZET, offsetof(thread_hook, vectorcall), READONLY, NULL},
     {"previous", T_OBJECT, offsetof(thread_hook, previous), READONLY, "What stood in its place."},
@@ -96,8 +88,8 @@ static PyMemberDef hook_members[] = {
 };
 
 static PyType_Slot hook_slots[] = {
-    {Py_tp_new, hook_new},     {Py_tp_dealloc, hook_dealloc},   {Py_tp_traverse, hook_traverse},
-    {Py_tp_clear, hook_clear}, {Py_tp_call, PyVectorcall_Call}, {Py_tp_members, hook_members},
+    {Py_tp_new, hook_new},     {Py_tp_dealloc, lsc_core_dealloc}, {Py_tp_traverse, hook_traverse},
+    {Py_tp_clear, hook_clear}, {Py_tp_call, PyVectorcall_Call},   {Py_tp_members, hook_members},
     {0, NULL},
 };
 
