@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Interrupts, exits and new processes in the middle of a region: errors arrive unchanged, and the nesting is right."""
-import gc
-import os
-
 import lanescope
 import numpy as np
 import pytest
+
+from leaks import grown_resident
 from runs import Run
 
 INTERRUPTED = """
@@ -104,11 +103,6 @@ def test_what_ends_the_program_within_regions_is_seen_and_nothing_is_lost(run, t
     assert run.calls("inner")[0]["parent_ids"] == run.calls("outer")[0]["call_ids"]
 
 
-def resident():
-    with open("/proc/self/statm") as file:
-        return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
-
-
 def test_ten_thousand_sessions_keep_memory_level():
     manager = lanescope.ProfileManager()
     region = manager.region("a")
@@ -122,14 +116,7 @@ def test_ten_thousand_sessions_keep_memory_level():
         tracker.uninstall()
         manager._recorder.close()
 
-    for _ in range(1000):
-        use()
-    gc.collect()
-    before = resident()
-    for _ in range(9000):
-        use()
-    gc.collect()
-    assert resident() - before < 4 * 2**20
+    assert grown_resident(use, 1000, 9000) < 4 * 2**20
 
 
 def test_whole_sessions_keep_memory_level(tmp_path):
@@ -138,11 +125,4 @@ def test_whole_sessions_keep_memory_level(tmp_path):
             with lanescope.region("a"):
                 pass
 
-    for _ in range(100):
-        use()
-    gc.collect()
-    before = resident()
-    for _ in range(400):
-        use()
-    gc.collect()
-    assert resident() - before < 4 * 2**20
+    assert grown_resident(use, 100, 400) < 4 * 2**20

@@ -3,7 +3,6 @@
 import asyncio
 import gc
 import logging
-import resource
 import sys
 import threading
 import weakref
@@ -13,7 +12,7 @@ from lanescope import _core, concurrency
 from lanescope.concurrency import ConcurrencyTracker
 
 from lanes import installed
-from test_leaks import TURNS, grown, kept
+from leaks import TURNS, grown, grown_resident, kept
 
 greenlet = pytest.importorskip("greenlet")
 
@@ -216,11 +215,6 @@ def test_greenlet_hook_and_lanes():
     assert all(reference() is None for reference in kept_alive)
 
 
-def resident():
-    with open("/proc/self/statm") as file:
-        return int(file.read().split()[1]) * resource.getpagesize()
-
-
 def test_memory_of_trackers_that_are_deleted():
     async def main():
         await asyncio.gather(*(nothing() for _ in range(200)))
@@ -230,11 +224,4 @@ def test_memory_of_trackers_that_are_deleted():
             asyncio.run(main())
             assert len(tracker.tasks) >= 201
 
-    for _ in range(10):
-        use()
-    gc.collect()
-    before = resident()
-    for _ in range(100):
-        use()
-    gc.collect()
-    assert resident() - before < 4 << 20
+    assert grown_resident(use, 10, 100) < 4 << 20

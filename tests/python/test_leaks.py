@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Nothing is left behind: one test a type, by counting references, and one for the memory of whole sessions."""
 import gc
-import sys
 import tracemalloc
 import weakref
 
@@ -10,34 +9,7 @@ import numpy as np
 import pytest
 from lanescope import _core
 
-TURNS = 2000
-
-
-def grown(action, *objects):
-    """By how much the reference counts of the objects grow when the action is done TURNS times."""
-    action()
-    gc.collect()
-    before = list(map(sys.getrefcount, objects))
-    for _ in range(TURNS):
-        action()
-    gc.collect()
-    after = list(map(sys.getrefcount, objects))
-    return [count - old for count, old in zip(after, before)]
-
-
-def kept(action):
-    """Bytes of Python's memory that are held after TURNS more times than before."""
-    for _ in range(10):
-        action()
-    gc.collect()
-    tracemalloc.start()
-    before = tracemalloc.get_traced_memory()[0]
-    for _ in range(TURNS):
-        action()
-    gc.collect()
-    after = tracemalloc.get_traced_memory()[0]
-    tracemalloc.stop()
-    return after - before
+from leaks import TURNS, grown, kept
 
 
 @pytest.fixture(params=["open", "closed"])
@@ -46,7 +18,7 @@ def state(request, tmp_path):
         lanescope.setup(tmp_path / "run.h5", verbose=False)
     yield
     if request.param == "open":
-        _core.recorder.close()
+        lanescope.finalize()
 
 
 def test_region(state):
