@@ -210,6 +210,14 @@ int64_t lsc_session_added_ns(lsc_session session) {
   return added_ns;
 }
 
+int64_t lsc_session_opened_ns(lsc_session session) {
+  struct lsc_session_state *state = lsc_session_pin(session);
+  if (!state) return 0;
+  int64_t opened_ns = state->open_ns;
+  lsc_session_unpin(session);
+  return opened_ns;
+}
+
 void lsc_session_lock(void) { pthread_mutex_lock(&lock); }
 void lsc_session_unlock(void) { pthread_mutex_unlock(&lock); }
 

@@ -210,6 +210,9 @@ int64_t lsc_call_await_ns(struct lsc_snapshot *snapshot, const struct lsc_row *r
 /* What the committed snapshots of the session add to its clock in the end; 0 if it is not open. Any thread. */
 int64_t lsc_session_added_ns(lsc_session session);
 
+/* When the session was opened, on lsc_now_ns's clock; 0 if it is not open. Any thread. */
+int64_t lsc_session_opened_ns(lsc_session session);
+
 /* The paths to which the session was collected: 1 for one that was added. By who holds a snapshot of it, as they are the
  * collector's. */
 int lsc_session_has_path(lsc_session session, const char *path);

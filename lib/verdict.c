@@ -7,32 +7,23 @@
  */
 #include "verdict.h"
 
-#include <stdarg.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "message.h"
+#include "words.h"
 
 /* How long rank 0 stays with a rank that does not take a message, and a rank that gives up with rank 0. */
 #define SEND_NS 20000000
 
-/* Runs of missing ranks that a message lists by number. */
-#define SHOWN_RUNS 16
-
 enum word { SILENCE, REPORT, HERE, LEFT, CALL, VERDICT };
-
-struct ranks {
-  int total, runs;
-  int first[SHOWN_RUNS], last[SHOWN_RUNS];
-};
 
 /* What rank 0 knows. rank of the two verdicts: -1 while there is none. */
 struct ballot {
   struct lsc_verdict failed;    /* of the lowest rank that failed */
   struct lsc_verdict followed;  /* of the lowest rank that failed because of another */
   struct lsc_verdict timed_out; /* of the lowest rank that reported LSC_TIMEOUT */
-  struct ranks missing;         /* sent no report */
-  struct ranks gone;            /* sent one, but did not wait for the rest */
+  struct lsc_ranks missing;         /* sent no report */
+  struct lsc_ranks gone;            /* sent one, but did not wait for the rest */
   int late;                     /* rank 0 itself was held up, so that others may have left since they answered */
 };
 
@@ -96,47 +87,8 @@ static enum word hear(struct lsc_coll *coll, int from, struct lsc_verdict *what,
   return word;
 }
 
-static void ranks_add(struct ranks *ranks, int rank) {
-  int run = ranks->runs - 1;
-  ranks->total++;
-  if (run >= 0 && ranks->last[run] == rank - 1) {
-    ranks->last[run] = rank;
-  } else if (ranks->runs < SHOWN_RUNS) {
-    ranks->first[ranks->runs] = ranks->last[ranks->runs] = rank;
-    ranks->runs++;
-  }
-}
-
-__attribute__((format(printf, 3, 4))) static void add_text(struct lsc_verdict *verdict, size_t *used,
-                                                           const char *format, ...) {
-  va_list args;
-  int wrote;
-  va_start(args, format);
-  wrote = vsnprintf(verdict->text + *used, sizeof verdict->text - *used, format, args);
-  va_end(args);
-  if (wrote > 0) *used += (size_t)wrote;
-  if (*used >= sizeof verdict->text) *used = sizeof verdict->text - 1;
-}
-
-/* "rank 3", "ranks 3, 5-9 and 12", "ranks 1, 3, … and 40 more". */
-static size_t list_ranks(struct lsc_verdict *verdict, const struct ranks *ranks) {
-  size_t used = 0;
-  int left = ranks->total;
-  add_text(verdict, &used, left == 1 ? "rank " : "ranks ");
-  for (int i = 0; i < ranks->runs; i++) {
-    int length = ranks->last[i] - ranks->first[i] + 1;
-    left -= length;
-    if (i) add_text(verdict, &used, left || i + 1 < ranks->runs ? ", " : " and ");
-    add_text(verdict, &used, "%d", ranks->first[i]);
-    if (length > 1) add_text(verdict, &used, "-%d", ranks->last[i]);
-  }
-  if (left) add_text(verdict, &used, " and %d more", left);
-  return used;
-}
-
-static void add_seconds(struct lsc_verdict *verdict, size_t *used, int64_t ns) {
-  double seconds = ns > 0 ? (double)ns / 1e9 : 0;
-  add_text(verdict, used, seconds < 10 ? "%.2g s" : "%.0f s", seconds);
+static struct lsc_words words_of(struct lsc_verdict *verdict) {
+  return (struct lsc_words){verdict->text, sizeof verdict->text, 0};
 }
 
 static void count_report(struct ballot *ballot, int rank, const struct lsc_verdict *report) {
@@ -151,7 +103,7 @@ static void take_reports(struct lsc_coll *coll, int64_t deadline, struct ballot 
   for (int rank = 1; rank < coll->size; rank++) {
     struct lsc_verdict report;
     if (hear(coll, rank, &report, deadline) == REPORT) count_report(ballot, rank, &report);
-    else ranks_add(&ballot->missing, rank);
+    else lsc_ranks_add(&ballot->missing, rank);
   }
 }
 
@@ -162,7 +114,7 @@ static void call_roll(struct lsc_coll *coll, int64_t grace, struct ballot *ballo
     say(coll, rank, CALL, NULL, sooner(end, later(coll->now(coll), SEND_NS)));
   }
   for (int rank = 1; rank < coll->size; rank++) {
-    if (hear(coll, rank, &none, end) != HERE) ranks_add(&ballot->gone, rank);
+    if (hear(coll, rank, &none, end) != HERE) lsc_ranks_add(&ballot->gone, rank);
   }
   ballot->late = coll->now(coll) > later(end, grace);
 }
@@ -172,23 +124,20 @@ static int is_apart(const struct ballot *ballot) {
 }
 
 static void explain_apart(const struct ballot *ballot, const char *step, int64_t waited, struct lsc_verdict *verdict) {
-  size_t used;
   *verdict = (struct lsc_verdict){.status = LSC_APART};
+  struct lsc_words words = words_of(verdict);
   if (ballot->missing.total) {
     verdict->rank = ballot->missing.first[0];
-    used = list_ranks(verdict, &ballot->missing);
-    add_text(verdict, &used, " did not arrive at step '%s' within ", step);
-    add_seconds(verdict, &used, waited);
+    lsc_words_missing(&words, &ballot->missing, step, waited);
   } else if (ballot->timed_out.rank >= 0) {
     verdict->rank = ballot->timed_out.rank;
     set_text(verdict, ballot->timed_out.text);
   } else if (ballot->gone.total) {
     verdict->rank = ballot->gone.first[0];
-    used = list_ranks(verdict, &ballot->gone);
-    add_text(verdict, &used, " left step '%s' before every rank had arrived", step);
+    lsc_words_ranks(&words, &ballot->gone);
+    lsc_words_add(&words, " left step '%s' before every rank had arrived", step);
   } else {
-    used = 0;
-    add_text(verdict, &used, "rank 0 was held up for too long at step '%s'", step);
+    lsc_words_add(&words, "rank 0 was held up for too long at step '%s'", step);
   }
 }
 
@@ -214,11 +163,11 @@ static void lead(struct lsc_coll *coll, const char *step, const struct lsc_verdi
 }
 
 static void give_up(struct lsc_coll *coll, const char *step, int64_t waited, struct lsc_verdict *verdict) {
-  size_t used = 0;
   *verdict = (struct lsc_verdict){.status = LSC_APART, .rank = 0};
+  struct lsc_words words = words_of(verdict);
   say(coll, 0, LEFT, NULL, later(coll->now(coll), SEND_NS));
-  add_text(verdict, &used, "rank %d heard nothing from rank 0 at step '%s' for ", coll->rank, step);
-  add_seconds(verdict, &used, waited);
+  lsc_words_add(&words, "rank %d heard nothing from rank 0 at step '%s' for ", coll->rank, step);
+  lsc_words_seconds(&words, waited);
 }
 
 static void follow(struct lsc_coll *coll, const char *step, const struct lsc_verdict *mine, int64_t deadline,

@@ -14,9 +14,11 @@ lsc_status lsc_comm_usable(MPI_Comm comm);
 
 /*
  * lsc_attach, where the ranks have `arrival` ns to come and then `timeout` ns to agree, and where clocks are not
- * compared, since the collect that comes next does so.
+ * compared, since the collect that comes next does so. *zero_silent: after LSC_TIMEOUT receives 0 if this rank is rank
+ * 0 and knows who is missing, or has it from rank 0; else 1.
  */
-lsc_status lsc_attach_to_collect(lsc_session session, MPI_Comm comm, int64_t arrival, int64_t timeout);
+lsc_status lsc_attach_to_collect(lsc_session session, MPI_Comm comm, int64_t arrival, int64_t timeout,
+                                 int *zero_silent);
 
 /*
  * The group of the session's communicator, for one use of it: 1, or 0 if the session has none or one of other ranks, or

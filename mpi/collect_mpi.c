@@ -10,7 +10,9 @@
 #include "collect.h"
 #include "message.h"
 #include "mpi_info.h"
+#include "roll.h"
 #include "save.h"
+#include "snapshot.h"
 
 #define LONGEST_REASON 1400
 
@@ -26,13 +28,14 @@ static lsc_save_options copy_options(const lsc_save_options *options) {
 static lsc_status find_group(lsc_session session, MPI_Comm comm, const lsc_save_options *options,
                              struct lsc_group *group) {
   if (lsc_attached_group(session, comm, group)) return LSC_OK;
-  lsc_status status = lsc_attach_to_collect(session, comm, lsc_arrival_ns(options), lsc_timeout_ns(options->timeout));
+  lsc_status status = lsc_attach_to_collect(session, comm, lsc_arrival_ns(options), lsc_timeout_ns(options->timeout),
+                                            &group->zero_silent);
   if (status != LSC_OK) return status;
   if (lsc_attached_group(session, comm, group)) return LSC_OK;
   return lsc_fail(LSC_INACTIVE, "the session was detached while it was collected");
 }
 
-/* Rank 0 speaks for all; where nobody heard from it, each for itself. */
+/* One rank speaks for all. */
 static void warn(const char *path, const char *mine, const char *reason) {
   char *command = lsc_merge_command(path);
   fprintf(stderr,
@@ -74,6 +77,29 @@ static lsc_status collect_alone(lsc_session session, const char *path, int rank,
   return lsc_write_of_rank(session, path, rank, size, why, options);
 }
 
+/*
+ * Whether this rank speaks for all, once it has gone apart; its message receives who is missing. Rank 0 speaks; where
+ * nobody heard from it, one by the roll; where there is none, each for itself.
+ */
+static int find_speaker(struct lsc_roll *roll, int zero_silent, int quiet) {
+  char why[LONGEST_REASON];
+  if (roll->rank && !zero_silent) return 0;
+  snprintf(why, sizeof why, "%s", lsc_message());
+  if (!lsc_roll_ask(roll, !zero_silent, why, sizeof why)) return !quiet;
+  lsc_fail(LSC_APART, "%s", why);
+  return !quiet && lsc_roll_speaks(roll);
+}
+
+static struct lsc_roll roll_of(lsc_session session, const char *path, int rank, int size,
+                               const lsc_save_options *options) {
+  return (struct lsc_roll){.path = path,
+                           .rank = rank,
+                           .size = size,
+                           .opened = lsc_session_opened_ns(session),
+                           .limit = lsc_arrival_ns(options),
+                           .timeout = lsc_timeout_ns(options->timeout)};
+}
+
 lsc_status lsc_collect(lsc_session session, MPI_Comm comm, const char *path, const lsc_save_options *options) {
   struct lsc_group group = {.zero_silent = 1};
   lsc_save_options own = copy_options(options);
@@ -84,12 +110,18 @@ lsc_status lsc_collect(lsc_session session, MPI_Comm comm, const char *path, con
   if (status == LSC_OK) status = lsc_comm_check(MPI_Comm_size(comm, &size), "MPI_Comm_size");
   if (status != LSC_OK) return status;
 
+  struct lsc_roll roll = roll_of(session, path, rank, size, &own);
+  lsc_roll_begin(&roll);
   status = find_group(session, comm, &own, &group);
   if (status == LSC_OK) status = lsc_collect_over(session, &group.coll, &group.comm, &group.clocks, path, options);
   if (status == LSC_OK) lsc_at_exit_done(session, path);
-  if (status != LSC_APART && status != LSC_TIMEOUT) return status;
-  lsc_abandon(session);
-  return write_apart(session, path, (struct who){rank, size, rank == 0 || group.zero_silent}, own);
+  if (status == LSC_APART || status == LSC_TIMEOUT) {
+    lsc_abandon(session);
+    int speaks = find_speaker(&roll, group.zero_silent, own.quiet);
+    status = write_apart(session, path, (struct who){rank, size, speaks}, own);
+  }
+  lsc_roll_end(&roll);
+  return status;
 }
 
 lsc_status lsc_collect_attached(lsc_session session, const char *path, const lsc_save_options *options) {

@@ -5,6 +5,7 @@
 
 #include "message.h"
 #include "progress.h"
+#include "roll.h"
 #include "verdict.h"
 
 static const char *const agreement_names[] = {
@@ -60,7 +61,10 @@ lsc_status lsc_collection_agree(struct lsc_collection *c, enum lsc_agreement agr
   struct lsc_verdict verdict;
   int64_t deadline = agreement_deadline(c, agreement);
   lsc_status mine = c->broken ? LSC_TIMEOUT : c->status;
-  if (c->coll->size > 1) lsc_progress_doing("wait for the other ranks");
+  if (c->coll->size > 1) {
+    lsc_progress_doing("wait for the other ranks");
+    lsc_roll_step(agreement_names[agreement]);
+  }
   const char *why = c->followed && !c->broken ? NULL : c->text;
   lsc_status status = lsc_agree(c->coll, agreement_names[agreement], mine, why, deadline, c->grace, &verdict);
   c->status = LSC_OK;

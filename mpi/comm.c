@@ -12,6 +12,7 @@
 #include <time.h>
 
 #include "message.h"
+#include "roll.h"
 #include "spare.h"
 
 /* With the length within the eager limit of every transport, so that a short message leaves without its receiver. */
@@ -57,6 +58,7 @@ static void pause_between(unsigned round) {
     sched_yield();
     return;
   }
+  lsc_roll_wait(round == YIELD_ROUNDS);
   unsigned doublings = (round - YIELD_ROUNDS) / 8;
   long ns = doublings < 6 ? (long)SHORTEST_SLEEP_NS << doublings : LONGEST_SLEEP_NS;
   struct timespec sleep = {.tv_nsec = ns < LONGEST_SLEEP_NS ? ns : LONGEST_SLEEP_NS};

@@ -1,15 +1,24 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Ranks that do not come to the collect: dead, stopped, busy or late. The others go apart and say who was missing."""
+"""Ranks that do not come to the collect: dead, stopped, busy or late. The others go apart, and one says who was missing."""
 import pytest
 from runs import Run
 
 PROGRAM = """
-import os, signal, sys, time
+import os, signal, sys, threading, time
 import lanescope
+
+missing, when, words, timeout = eval(sys.argv[1]), sys.argv[2], sys.argv[3], float(sys.argv[4])
+options = {}
+OPTIONS
+if when == "never attached":
+    lanescope.setup("run.h5", timeout=timeout, **options)
 from mpi4py import MPI
+if when == "attached":
+    lanescope.setup("run.h5", timeout=timeout, **options)
 
 world, rank = MPI.COMM_WORLD, MPI.COMM_WORLD.rank
-missing, others = eval(sys.argv[1]), [k for k in range(world.size) if k not in eval(sys.argv[1])]
+others = [k for k in range(world.size) if k not in missing]
+waiting = f".run.h5.waiting-{os.environ['PMIX_NAMESPACE']}"
 
 def record():
     for turn in range(10 + rank):
@@ -24,8 +33,11 @@ def loop():
         pass
     os._exit(0)
 
-lanescope.setup("run.h5", timeout=2)
+def die_after(seconds):
+    threading.Timer(seconds, os.kill, (os.getpid(), signal.SIGKILL)).start()
+
 record()
+BEFORE
 world.Barrier()
 if rank in missing:
     FATE
@@ -33,7 +45,7 @@ try:
     lanescope.finalize()
 except lanescope.CollectError as error:
     assert error.status == lanescope.Status.APART, error
-    assert f"run.rank{rank}.h5" in str(error), error
+    assert f"run.rank{rank}.h5" in str(error) and (words in str(error) or rank in missing), error
 else:
     os._exit(3)
 assert not lanescope._core.recorder.is_open()
@@ -50,10 +62,17 @@ FATES = {
     "gone": "os._exit(0)",
     "busy": "loop()",
 }
+STATES = ["attached", "never attached"]
+
+
+def program(fate, before="", options=""):
+    return PROGRAM.replace("FATE", fate).replace("BEFORE", before).replace("OPTIONS", options)
 
 
 def check_files(folder, ranks):
-    assert sorted(path.name for path in folder.iterdir() if ".h5" in path.name) == [f"run.rank{k}.h5" for k in ranks]
+    """Nothing is there but the files of these ranks."""
+    names = sorted(path.name for path in folder.iterdir() if path.name not in ("program.py", "__pycache__"))
+    assert names == [f"run.rank{k}.h5" for k in ranks]
     for rank in ranks:
         assert Run(folder / f"run.rank{rank}.h5").rank_table["calls"].tolist() == [10 + rank]
 
@@ -62,20 +81,82 @@ def lines(done):
     return [line for line in done.stderr.splitlines() if line.startswith("lanescope: ")]
 
 
-@pytest.mark.parametrize("fate", FATES)
-@pytest.mark.parametrize("missing, words", [([1], "rank 1"), ([1, 2], "ranks 1-2")])
-def test_rank_0_says_who_is_missing(mpirun, tmp_path, fate, missing, words):
-    done = mpirun(3, PROGRAM.replace("FATE", FATES[fate]), missing, recover=True)
-    check_files(tmp_path, [rank for rank in range(3) if rank not in missing])
-    path, stem = tmp_path / "run.h5", tmp_path / "run"
+def check_line(done, folder, words):
+    path, stem = folder / "run.h5", folder / "run"
     (line,) = lines(done)
-    assert f"{path} was not written: {words} did not arrive at step 'arrive' within 2 s" in line, done.stderr
+    assert f"{path} was not written: {words} did not arrive at step 'arrive' within " in line, done.stderr
     assert line.endswith(f"lanescope-merge {path} {stem}.rank*.h5")
 
 
-@pytest.mark.parametrize("fate", FATES)
-def test_rank_0_is_missing(mpirun, tmp_path, fate):
-    done = mpirun(3, PROGRAM.replace("FATE", FATES[fate]), [0], recover=True)
+CASES = [
+    *((fate, "attached", 3, [1, 2], "ranks 1-2") for fate in FATES),
+    *((fate, "attached", 3, [0], "rank 0") for fate in FATES),
+    *((fate, "never attached", 3, [0], "rank 0") for fate in FATES),
+    ("killed", "attached", 3, [1], "rank 1"),
+    ("killed", "attached", 4, [0, 2], "ranks 0 and 2"),
+    ("killed", "never attached", 3, [1], "rank 1"),
+    ("killed", "never attached", 4, [0, 1], "ranks 0-1"),
+    ("killed", "never attached", 4, [1, 3], "ranks 1 and 3"),
+]
+
+
+@pytest.mark.parametrize("fate, when, ranks, missing, words", CASES)
+def test_one_line_says_who_is_missing(mpirun, tmp_path, fate, when, ranks, missing, words):
+    done = mpirun(ranks, program(FATES[fate]), missing, when, words, 2, recover=True)
+    check_files(tmp_path, [rank for rank in range(ranks) if rank not in missing])
+    check_line(done, tmp_path, words)
+
+
+@pytest.mark.parametrize("when", STATES)
+@pytest.mark.parametrize("late", [0, 2])
+def test_a_late_rank_is_silent(mpirun, tmp_path, when, late):
+    """It comes when all others have written, finds the verdict or their files, and writes its own."""
+    fate = "\n    ".join(["while not others_wrote(): time.sleep(0.05)", "time.sleep(0.5)"])
+    done = mpirun(3, program(fate), [late], when, f"rank {late}", 2, recover=True)
+    assert done.returncode == 0, done.stderr
+    check_files(tmp_path, [0, 1, 2])
+    check_line(done, tmp_path, f"rank {late}")
+
+
+@pytest.mark.parametrize("late", [0, 2])
+def test_mpi_ends_after_a_late_rank(mpirun, tmp_path, late):
+    code = program("while not others_wrote(): time.sleep(0.05)")
+    code = code.replace("os._exit(0)\n    time", "break\n    time").replace("os._exit(4)", "")
+    done = mpirun(3, code, [late], "attached", f"rank {late}", 2)
+    assert done.returncode == 0, done.stderr
+    check_files(tmp_path, [0, 1, 2])
+
+
+def test_a_rank_that_dies_while_it_waits(mpirun, tmp_path):
+    """It was in the folder of those that wait, and touches its entry no more."""
+    before = "if rank == 0: die_after(4.5)"
+    fate = "if rank == 2: loop()"
+    done = mpirun(4, program(fate, before), [0, 2], "never attached", "ranks 0 and 2", 8, recover=True)
+    check_files(tmp_path, [1, 3])
+    check_line(done, tmp_path, "ranks 0 and 2")
+
+
+def test_an_older_run_counts_for_nothing(mpirun, tmp_path):
+    """It was killed while it waited, under the same name of the job."""
+    before = """
+if rank == 1:
+    os.mkdir(waiting)
+    for name in "0", "2", "missing", "spoken":
+        with open(f"{waiting}/{name}", "w") as file:
+            file.write("rank 7 did not arrive\\\\n")
+        os.utime(f"{waiting}/{name}", (time.time() - 60,) * 2)
+"""
+    done = mpirun(4, program("loop()", before), [0, 2], "attached", "ranks 0 and 2", 2, recover=True)
+    check_files(tmp_path, [1, 3])
+    check_line(done, tmp_path, "ranks 0 and 2")
+
+
+def test_without_the_folder_each_speaks(mpirun, tmp_path):
+    """Its name is taken by a file."""
+    before = "if rank == 1: open(waiting, 'w').close()"
+    done = mpirun(3, program("loop()", before), [0], "attached", "heard nothing from rank 0", 2, recover=True)
+    (taken,) = tmp_path.glob(".run.h5.waiting-*")
+    taken.unlink()
     check_files(tmp_path, [1, 2])
     found = lines(done)
     assert len(found) == 2, done.stderr
@@ -83,11 +164,10 @@ def test_rank_0_is_missing(mpirun, tmp_path, fate):
         assert any(f"rank {rank} heard nothing from rank 0 at step 'arrive'" in line for line in found)
 
 
-@pytest.mark.parametrize("late", [0, 2])
-def test_a_late_rank_finds_the_verdict(mpirun, tmp_path, late):
-    """It comes when all others have written, and MPI ends as ever."""
-    program = PROGRAM.replace("os._exit(0)\n    time", "break\n    time").replace("os._exit(4)", "")
-    done = mpirun(3, program.replace("FATE", "while not others_wrote(): time.sleep(0.05)"), [late])
-    assert done.returncode == 0, done.stderr
-    check_files(tmp_path, [0, 1, 2])
-    assert "lanescope-merge" in done.stderr
+@pytest.mark.parametrize("talker", [0, 1])
+def test_one_that_may_speak_does(mpirun, tmp_path, talker):
+    """The others are quiet, also who finds out first."""
+    options = f"options = dict(verbose=int(os.environ['OMPI_COMM_WORLD_RANK']) == {talker})"
+    done = mpirun(3, program("loop()", "", options), [2], "never attached", "rank 2", 2, recover=True)
+    check_files(tmp_path, [0, 1])
+    check_line(done, tmp_path, "rank 2")
