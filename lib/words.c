@@ -38,7 +38,7 @@ void lsc_words_ranks(struct lsc_words *words, const struct lsc_ranks *ranks) {
 }
 
 void lsc_words_seconds(struct lsc_words *words, int64_t ns) {
-  double seconds = ns > 0 ? (double)ns / 1e9 : 0;
+  double seconds = ns > 0 ? (double)(ns / 1000000) / 1e3 : 0;
   lsc_words_add(words, seconds < 10 ? "%.2g s" : "%.0f s", seconds);
 }
 

@@ -29,7 +29,7 @@ void lsc_words_add(struct lsc_words *words, const char *format, ...) __attribute
 /* "rank 3", "ranks 3, 5-9 and 12", "ranks 1, 3, … and 40 more". */
 void lsc_words_ranks(struct lsc_words *words, const struct lsc_ranks *ranks);
 
-/* "2.5 s", "600 s"; below 0 it is 0. */
+/* "2.5 s", "600 s", "0 s" below a millisecond. */
 void lsc_words_seconds(struct lsc_words *words, int64_t ns);
 
 /* "ranks 1-2 did not arrive at step 'arrive' within 2 s". */
