@@ -47,7 +47,6 @@ void lsc_roll_begin(struct lsc_roll *roll) {
   roll->step_began = roll->wait_began = now;
   roll->entered = 0;
   roll->folder = (struct lsc_roll_folder){0};
-  roll->is_late = 0;
   roll->is_broken = !roll->path || !roll->path[0] || roll->size < 2;
   if (!roll->opened) roll->opened = now;
   roll->next_look = now + FIRST_LOOK;
@@ -113,31 +112,34 @@ static int64_t coming(const struct lsc_roll *roll, int is_verdict) {
   return server_time(roll, roll->step_began) - (keeps_seconds ? 1000 : 10) * MS;
 }
 
-/* Those without an entry that have given up have a file; one from before this rank came says that there was a line. */
-static void find_files(struct lsc_roll *roll, int is_verdict, unsigned char *here) {
+/* Those without an entry that have given up have a file. 1 if one is from before this rank came: there was a line. */
+static int find_files(const struct lsc_roll *roll, int is_verdict, unsigned char *here) {
+  int is_late = 0;
   for (int rank = 0; rank < roll->size; rank++) {
     char *path = here[rank] ? NULL : lsc_rank_path(roll->path, rank);
     int64_t time = path ? lsc_roll_file_time(path) : INT64_MIN;
     free(path);
     if (time == INT64_MIN || time < server_time(roll, roll->opened)) continue;
     here[rank] = 1;
-    if (time < coming(roll, is_verdict)) roll->is_late = 1;
+    if (time < coming(roll, is_verdict)) is_late = 1;
   }
+  return is_late;
 }
 
-/* text: who is missing; as it was if everybody is there, or without memory. */
-static void find_missing(struct lsc_roll *roll, int is_verdict, int64_t waited, char *text, size_t size) {
+/* text: who is missing; as it was if everybody is there, or without memory. 1: others have gone before. */
+static int find_missing(const struct lsc_roll *roll, int is_verdict, int64_t waited, char *text, size_t size) {
   struct lsc_ranks missing = {0};
   unsigned char *here = calloc((size_t)roll->size, 1);
-  if (!here) return;
+  if (!here) return 0;
   lsc_roll_folder_list(&roll->folder, oldest_entry(roll), roll->size, here);
   here[roll->rank] = 1;
-  find_files(roll, is_verdict, here);
+  int is_late = find_files(roll, is_verdict, here);
   for (int rank = 0; rank < roll->size; rank++) {
     if (!here[rank]) lsc_ranks_add(&missing, rank);
   }
   free(here);
   if (missing.total && !is_verdict) lsc_words_missing(&(struct lsc_words){text, size, 0}, &missing, roll->step, waited);
+  return is_late;
 }
 
 static void write_down(int file, const char *text) {
@@ -173,13 +175,12 @@ int lsc_roll_ask(struct lsc_roll *roll, int is_verdict, char *text, size_t size)
     if (!is_verdict) take_over(roll, text, size);
     return 1;
   }
-  find_missing(roll, is_verdict, waited, text, size);
+  if (find_missing(roll, is_verdict, waited, text, size)) lsc_roll_speaks(roll);
   write_down(file, text);
   return 1;
 }
 
 int lsc_roll_speaks(struct lsc_roll *roll) {
-  if (roll->is_late) return 0;
   int file = lsc_roll_folder_claim(&roll->folder, "spoken");
   if (file >= 0) close(file);
   return file != -1;

@@ -16,7 +16,7 @@
  *     makes `missing`. A rank that had not entered, for its limit is short, gives others in its place a moment first.
  *   - A rank arrives while others give up. If it comes into the folder before the last of them has gone, nobody removes
  *     it, since its entry is new, and it finds `missing` and `spoken`. If it comes after that, it finds files of ranks
- *     that are older than its own entry: there was a line, and it is silent. That one is the rank that was missing.
+ *     that are older than its own entry: there was a line, and it makes `spoken` without one. That one is the rank that was missing.
  *   - Two remove the folder: what is gone for one was removed by the other. A new entry among what is removed stays,
  *     and so does its folder. A folder that goes away under somebody who enters is made again.
  *   - A rank dies while it waits: it counts as there for as long as its entry would be touched again, at most 16 s.
@@ -51,7 +51,6 @@ struct lsc_roll {
   int64_t step_began, wait_began, next_look;
   int64_t entered; /* by the file server's clock; 0: not yet */
   int is_broken;   /* there can be no roll */
-  int is_late;     /* others have gone before this rank entered */
   struct lsc_roll_folder folder;
 };
 
