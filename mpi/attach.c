@@ -171,9 +171,8 @@ static void compare_clocks(lsc_session session, struct lsc_group *group, int64_t
 }
 
 /* All have the communicator, or nobody does: it is freed again, or given up when a rank is missing. */
-static lsc_status agree_to_attach(lsc_session session, MPI_Comm own, int64_t timeout, int comparing,
-                                  int *zero_silent) {
-  int64_t grace = timeout < LONGEST_GRACE_NS ? timeout : LONGEST_GRACE_NS;
+static lsc_status agree_to_attach(lsc_session session, MPI_Comm own, struct lsc_attaching *how) {
+  int64_t timeout = how->timeout, grace = timeout < LONGEST_GRACE_NS ? timeout : LONGEST_GRACE_NS;
   struct lsc_group group;
   struct lsc_verdict verdict;
   lsc_status mine = lsc_group_init(&group, own, 0);
@@ -185,42 +184,21 @@ static lsc_status agree_to_attach(lsc_session session, MPI_Comm own, int64_t tim
   const char *why = mine == LSC_OK ? NULL : lsc_message();
   lsc_roll_step("attach");
   lsc_status status = lsc_agree(&group.coll, "attach", mine, why, lsc_now_ns() + timeout, grace, &verdict);
-  if (status == LSC_OK && comparing) compare_clocks(session, &group, grace);
+  if (status == LSC_OK && how->comparing) compare_clocks(session, &group, grace);
   if (status == LSC_OK) return put_in(session, &group);
-  *zero_silent = group.zero_silent;
+  how->zero_silent = group.zero_silent;
   if (status == LSC_APART) return lsc_fail(LSC_TIMEOUT, "%s", verdict.text);
   MPI_Comm_free(&own);
   return lsc_fail(status, "%s", verdict.text);
 }
 
-static lsc_status attach(lsc_session session, MPI_Comm comm, int64_t arrival, int64_t timeout, int comparing,
-                         int *zero_silent) {
+lsc_status lsc_attach_over(lsc_session session, MPI_Comm comm, struct lsc_attaching *how) {
   MPI_Comm own = MPI_COMM_NULL;
-  *zero_silent = 1;
+  how->zero_silent = 1;
   lsc_status status = lsc_comm_usable(comm);
-  if (status == LSC_OK) status = duplicate(comm, arrival, &own);
-  return status == LSC_OK ? agree_to_attach(session, own, timeout, comparing, zero_silent) : status;
-}
-
-lsc_status lsc_attach_to_collect(lsc_session session, MPI_Comm comm, int64_t arrival, int64_t timeout,
-                                 int *zero_silent) {
-  return attach(session, comm, arrival, timeout, 0, zero_silent);
-}
-
-lsc_status lsc_attach(lsc_session session, MPI_Comm comm, double timeout) {
-  int64_t limit = lsc_timeout_ns(timeout);
-  int zero_silent;
-  return attach(session, comm, limit, limit, 1, &zero_silent);
-}
-
-lsc_status lsc_attach_fortran(lsc_session session, int comm, double timeout) {
-  MPI_Comm handle = MPI_COMM_NULL;
-  if (comm == LSC_COMM_WORLD && lsc_mpi_is_active()) {
-    lsc_status status = lsc_launcher_check_program();
-    if (status != LSC_OK) return status;
-  }
-  if (lsc_mpi_is_active()) handle = comm == LSC_COMM_WORLD ? MPI_COMM_WORLD : MPI_Comm_f2c((MPI_Fint)comm);
-  return lsc_attach(session, handle, timeout);
+  if (status == LSC_OK) status = duplicate(comm, how->arrival, &own);
+  how->is_pending = status == LSC_TIMEOUT;
+  return status == LSC_OK ? agree_to_attach(session, own, how) : status;
 }
 
 /* 1 if both have the same ranks in the same order. Local. */

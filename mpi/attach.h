@@ -12,13 +12,17 @@
  */
 lsc_status lsc_comm_usable(MPI_Comm comm);
 
-/*
- * lsc_attach, where the ranks have `arrival` ns to come and then `timeout` ns to agree, and where clocks are not
- * compared, since the collect that comes next does so. *zero_silent: after LSC_TIMEOUT receives 0 if this rank is rank
- * 0 and knows who is missing, or has it from rank 0; else 1.
- */
-lsc_status lsc_attach_to_collect(lsc_session session, MPI_Comm comm, int64_t arrival, int64_t timeout,
-                                 int *zero_silent);
+/* How a session is attached, and what was learned where that timed out. */
+struct lsc_attaching {
+  int64_t arrival;  /* ns that the ranks have to come */
+  int64_t timeout;  /* ns that they have to agree then */
+  int comparing;    /* 1: clocks are compared */
+  int zero_silent;  /* receives 0 if this rank is rank 0 and knows who is missing, or has it from rank 0; else 1 */
+  int is_pending;   /* receives 1 if comm is left with an operation that is not complete; else 0 */
+};
+
+/* lsc_attach. */
+lsc_status lsc_attach_over(lsc_session session, MPI_Comm comm, struct lsc_attaching *how);
 
 /*
  * The group of the session's communicator, for one use of it: 1, or 0 if the session has none or one of other ranks, or

@@ -28,8 +28,9 @@ static lsc_save_options copy_options(const lsc_save_options *options) {
 static lsc_status find_group(lsc_session session, MPI_Comm comm, const lsc_save_options *options,
                              struct lsc_group *group) {
   if (lsc_attached_group(session, comm, group)) return LSC_OK;
-  lsc_status status = lsc_attach_to_collect(session, comm, lsc_arrival_ns(options), lsc_timeout_ns(options->timeout),
-                                            &group->zero_silent);
+  struct lsc_attaching how = {.arrival = lsc_arrival_ns(options), .timeout = lsc_timeout_ns(options->timeout)};
+  lsc_status status = lsc_attach_over(session, comm, &how);
+  group->zero_silent = how.zero_silent;
   if (status != LSC_OK) return status;
   if (lsc_attached_group(session, comm, group)) return LSC_OK;
   return lsc_fail(LSC_INACTIVE, "the session was detached while it was collected");

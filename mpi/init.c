@@ -117,7 +117,7 @@ static lsc_status attach(lsc_session session, const char *path, const lsc_init_o
   if (!options->comm && !lsc_mpi_is_active()) return LSC_OK;
   lsc_save_options saving = {.size = sizeof saving, .timeout = options->timeout, .quiet = options->quiet,
                              .compress = options->compress};
-  lsc_status status = lsc_attach_fortran(session, options->comm ? *options->comm : LSC_COMM_WORLD, options->timeout);
+  lsc_status status = lsc_attach_for_file(session, options->comm ? *options->comm : LSC_COMM_WORLD, path, options->timeout);
   return status == LSC_OK ? lsc_collect_at_exit(session, path, &saving) : status;
 }
 

@@ -143,6 +143,13 @@ LSC_API int lsc_mpi_is_active(void);
 #define LSC_COMM_WORLD (-1)
 LSC_API lsc_status lsc_attach_fortran(lsc_session session, int comm, double timeout);
 
+/*
+ * The same for a session that is to be collected to `path`, or NULL: after LSC_TIMEOUT the message names the ranks that
+ * did not come, also where rank 0 is one of them. Those that wait for long find one another in a hidden folder beside
+ * the file, which is gone afterwards.
+ */
+LSC_API lsc_status lsc_attach_for_file(lsc_session session, int comm, const char *path, double timeout);
+
 /* This process's rank and the number of ranks of the session's communicator; else of what the launcher set; else 0
  * of 1. */
 LSC_API void lsc_rank_of(lsc_session session, int *rank, int *size);

@@ -109,7 +109,8 @@ class Session:
         try:
             self._track()
             if not self._joined and (self._comm is not None or _core.mpi_is_active()):
-                self._recorder.attach(_core.COMM_WORLD if self._comm is None else self._comm, self._timeout)
+                comm = _core.COMM_WORLD if self._comm is None else self._comm
+                self._recorder.attach(comm, self.path, self._timeout)
                 self._plan_exit()
         except BaseException:
             self._recorder.close()

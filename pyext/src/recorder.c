@@ -61,11 +61,13 @@ static PyObject *recorder_attach(PyObject *op, PyObject *args) {
   lsc_core_recorder *self = (lsc_core_recorder *)op;
   lsc_session session = self->session;
   int comm;
+  PyObject *path;
   double timeout;
-  if (!PyArg_ParseTuple(args, "id:attach", &comm, &timeout)) return NULL;
+  if (!PyArg_ParseTuple(args, "iO&d:attach", &comm, PyUnicode_FSConverter, &path, &timeout)) return NULL;
   PyThreadState *thread = PyEval_SaveThread();
-  lsc_status status = lsc_attach_fortran(session, comm, timeout);
+  lsc_status status = lsc_attach_for_file(session, comm, PyBytes_AS_STRING(path), timeout);
   PyEval_RestoreThread(thread);
+  Py_DECREF(path);
   return none_or_raise(self->state, status);
 }
 
@@ -205,7 +207,8 @@ static PyMethodDef recorder_methods[] = {
     {"pause", recorder_pause, METH_NOARGS, "pause($self)\n--\n\nCalls that begin from now on are not recorded."},
     {"resume", recorder_resume, METH_NOARGS, "resume($self)\n--\n\nThey are again."},
     {"attach", recorder_attach, METH_VARARGS,
-     "attach($self, comm, timeout, /)\n--\n\nGives it the communicator with this Fortran handle; collective."},
+     "attach($self, comm, path, timeout, /)\n--\n\nGives it the communicator with this Fortran handle; collective. path: "
+     "of its file, for the message when a rank is missing."},
     {"collect_at_exit", (PyCFunction)(void (*)(void))recorder_collect_at_exit, METH_VARARGS | METH_KEYWORDS,
      "collect_at_exit($self, path, *, timeout, quiet, python_version, compress)\n--\n\n"
      "Has it saved at the start of MPI_Finalize, unless it was saved to this path before."},

@@ -129,6 +129,25 @@ static void test_late(const char *name, unsigned late, const char *missing, int 
   MPI_Barrier(MPI_COMM_WORLD);
 }
 
+/* The session does not come about where a rank is missing; sync: for what comes after it. */
+static void test_opening(MPI_Comm sync, int late) {
+  MPI_Comm comm;
+  char missing[64];
+  const char *path = check_path("opening.h5");
+  MPI_Comm_dup(sync, &comm);
+  snprintf(missing, sizeof missing, "rank %d did not arrive at step 'attach' within", late);
+  int handle = MPI_Comm_c2f(comm);
+  lsc_init_options options = {.size = sizeof options, .timeout = 1, .comm = &handle};
+  MPI_Barrier(sync);
+  if (rank == late) MPI_Barrier(sync);
+  CHECK_STATUS(lsc_init(path, &options), LSC_TIMEOUT);
+  CHECK(rank == late || strstr(lsc_message(), missing), "not about %s: %s", missing, lsc_message());
+  CHECK(!lsc_session_default(), "a session is open");
+  if (rank != late) MPI_Barrier(sync);
+  MPI_Barrier(sync);
+  if (rank == 0) check_folder(path);
+}
+
 int main(int argc, char **argv) {
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
@@ -139,6 +158,12 @@ int main(int argc, char **argv) {
     if (ranks < 4) continue;
     test_late(attached ? "two.h5" : "two-alone.h5", 5, "ranks 0 and 2", attached);
     test_late(attached ? "run.h5" : "run-alone.h5", 6, "ranks 1-2", attached);
+  }
+  if (ranks > 1) {
+    MPI_Comm sync;
+    MPI_Comm_dup(MPI_COMM_WORLD, &sync);
+    test_opening(sync, 0);
+    test_opening(sync, ranks - 1);
   }
   int result = check_result();
   MPI_Finalize();

@@ -171,3 +171,40 @@ def test_one_that_may_speak_does(mpirun, tmp_path, talker):
     done = mpirun(3, program("loop()", "", options), [2], "never attached", "rank 2", 2, recover=True)
     check_files(tmp_path, [0, 1])
     check_line(done, tmp_path, "rank 2")
+
+
+OPENING = """
+import os, sys, time
+import lanescope
+from mpi4py import MPI
+
+world, rank = MPI.COMM_WORLD, MPI.COMM_WORLD.rank
+missing, words = eval(sys.argv[1]), sys.argv[2]
+world.Barrier()
+if rank in missing:
+    time.sleep(60)
+try:
+    lanescope.setup("run.h5", timeout=2)
+except lanescope.Error as error:
+    assert error.status == lanescope.Status.TIMEOUT, error
+    assert f"{words} did not arrive at step 'attach' within " in str(error), error
+    assert "not be able to make other communicators" in str(error), error
+else:
+    os._exit(3)
+assert not lanescope._core.recorder.is_open()
+print("named", rank, flush=True)
+open(f"named{rank}", "w").close()
+while not all(os.path.exists(f"named{k}") for k in range(world.size) if k not in missing):
+    time.sleep(0.05)
+world.Abort(7)
+"""
+
+
+@pytest.mark.parametrize("missing, words", [([0], "rank 0"), ([1, 3], "ranks 1 and 3"), ([0, 1], "ranks 0-1")])
+def test_missing_when_the_session_opens(mpirun, tmp_path, missing, words):
+    done = mpirun(4, OPENING, missing, words)
+    there = [rank for rank in range(4) if rank not in missing]
+    assert sorted(done.stdout.split("\n")) == ["", *(f"named {rank}" for rank in there)], done.stderr
+    assert lines(done) == []
+    names = sorted(path.name for path in tmp_path.iterdir() if path.name not in ("program.py", "__pycache__"))
+    assert names == [f"named{rank}" for rank in there]

@@ -31,7 +31,7 @@ def work(turns):
                     pass
 
 _core.recorder.open("three", False)
-_core.recorder.attach(_core.COMM_WORLD, 60.0)
+_core.recorder.attach(_core.COMM_WORLD, "run.h5", 60.0)
 if rank != 1:
     threads = [threading.Thread(target=work, args=(9,), name=f"w{k} of {rank}") for k in range(3)]
     work(20)
