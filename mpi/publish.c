@@ -117,7 +117,7 @@ static lsc_status choose_names(struct lsc_target *target, const char *found) {
     status = no_memory(found);
     goto out;
   }
-  lsc_temporary_clean(absolute);
+  lsc_temporary_clean(absolute, name_of(found));
   status = make_temporary(target, found, absolute);
 out:
   free(absolute);

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "collect.h"
@@ -24,6 +25,10 @@
 /* A folder that others remove while this rank enters. */
 #define TRIES 5
 
+/* No rank that waits leaves its entry alone for so long, however wrong the clocks of machines are. */
+#define LONG_AGO_S 3600
+
+static const char suffix[] = ".waiting";
 static const char safe[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.";
 
 int lsc_roll_folder_name(struct lsc_roll_folder *folder, const char *path, const char *job, int rank) {
@@ -34,7 +39,7 @@ int lsc_roll_folder_name(struct lsc_roll_folder *folder, const char *path, const
   for (size_t at = 0; word[at += strspn(word + at, safe)];) word[at] = '_';
   if (length > MOST_OF_NAME) name += length - MOST_OF_NAME; /* numbers stand at the end */
   snprintf(folder->entry, sizeof folder->entry, "%d", rank);
-  folder->path = lsc_text("%.*s.%s.waiting%s", slash ? (int)(slash + 1 - path) : 0, path, name, word);
+  folder->path = lsc_text("%.*s.%s%s%s", slash ? (int)(slash + 1 - path) : 0, path, name, suffix, word);
   return folder->path != NULL;
 }
 
@@ -178,6 +183,40 @@ void lsc_roll_folder_leave(const struct lsc_roll_folder *folder, int64_t since) 
       }
     }
     rmdir(folder->path);
+  }
+  closedir(entries);
+}
+
+int lsc_roll_is_of(const char *hidden, const char *name) {
+  size_t length = strlen(name), more = sizeof suffix - 1;
+  if (hidden[0] != '.' || strncmp(hidden + 1, name, length) != 0) return 0;
+  const char *rest = hidden + 1 + length;
+  return strncmp(rest, suffix, more) == 0 && (!rest[more] || rest[more] == '-');
+}
+
+/* 1 if nobody has used it for long, and it holds nothing else. */
+static int is_abandoned(DIR *entries) {
+  struct timespec now;
+  clock_gettime(CLOCK_REALTIME, &now);
+  int64_t since = (int64_t)(now.tv_sec - LONG_AGO_S) * 1000000000;
+  for (struct dirent *entry; (entry = readdir(entries));) {
+    const char *name = entry->d_name;
+    if (strcmp(name, ".") == 0 || strcmp(name, "..") == 0) continue;
+    if (rank_of(name) < 0 && strcmp(name, "missing") != 0 && strcmp(name, "spoken") != 0) return 0;
+    if (time_in(dirfd(entries), name) >= since) return 0;
+  }
+  return 1;
+}
+
+void lsc_roll_folder_clean(int place, const char *hidden) {
+  int file = openat(place, hidden, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+  DIR *entries = file < 0 ? NULL : fdopendir(file);
+  if (!entries && file >= 0) close(file);
+  if (!entries) return;
+  if (is_abandoned(entries)) {
+    rewinddir(entries);
+    for (struct dirent *entry; (entry = readdir(entries));) unlinkat(file, entry->d_name, 0);
+    unlinkat(place, hidden, AT_REMOVEDIR);
   }
   closedir(entries);
 }

@@ -42,6 +42,12 @@ int lsc_roll_folder_read(const struct lsc_roll_folder *folder, const char *name,
 /* Removes this rank's entry; and the folder with all that is in it, unless another's entry is not older than `since`. */
 void lsc_roll_folder_leave(const struct lsc_roll_folder *folder, int64_t since);
 
+/* 1 if a hidden folder of that name is for ranks that wait for the file `name`, in whatever job. */
+int lsc_roll_is_of(const char *hidden, const char *name);
+
+/* Removes such a folder, if all in it is of a roll and was last touched an hour ago or longer. place: where it is. */
+void lsc_roll_folder_clean(int place, const char *hidden);
+
 /* When a file was written, in ns; INT64_MIN: there is none. */
 int64_t lsc_roll_file_time(const char *path);
 

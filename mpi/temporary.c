@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "clock.h"
+#include "roll_folder.h"
 #include "text.h"
 
 #define SUFFIX ".lanescope-tmp"
@@ -58,13 +59,14 @@ static int is_stale(const char *name, const char *tag) {
   return kill((pid_t)pid, 0) < 0 && errno == ESRCH;
 }
 
-void lsc_temporary_clean(const char *folder) {
+void lsc_temporary_clean(const char *folder, const char *name) {
   char tag[MAX_TAG];
   make_tag(tag);
   DIR *entries = opendir(folder);
   if (!entries) return;
   for (struct dirent *entry; (entry = readdir(entries));) {
     if (is_stale(entry->d_name, tag)) unlinkat(dirfd(entries), entry->d_name, 0);
+    else if (lsc_roll_is_of(entry->d_name, name)) lsc_roll_folder_clean(dirfd(entries), entry->d_name);
   }
   closedir(entries);
 }

@@ -9,7 +9,10 @@
 /* A name in `folder` for a file that is to become `name`; malloc'd, NULL without memory. No file is made. */
 char *lsc_temporary_name(const char *folder, const char *name);
 
-/* Removes from a folder the temporary files of processes of this host that are no more. */
-void lsc_temporary_clean(const char *folder);
+/*
+ * Removes from a folder the temporary files of processes of this host that are no more, and what ranks that waited for
+ * the file `name` there (mpi/roll.h) have left in a job that was killed.
+ */
+void lsc_temporary_clean(const char *folder, const char *name);
 
 #endif

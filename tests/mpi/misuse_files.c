@@ -65,6 +65,17 @@ static void try_attach_fortran(void) {
   }
 }
 
+static void try_attach_for_file(void) {
+  GIVES_FOR_DEAD(lsc_attach_for_file(no, LSC_COMM_WORLD, path_of("run.h5"), 60), within(LSC_INACTIVE));
+  if (phase != WITHIN_MPI) {
+    GIVES(lsc_attach_for_file(session, 0, path_of("run.h5"), 60), LSC_NO_MPI);
+    return;
+  }
+  GIVES(lsc_attach_for_file(session, MPI_Comm_c2f(MPI_COMM_NULL), path_of("run.h5"), 60), LSC_INVALID);
+  GIVES(lsc_attach_for_file(session, LSC_COMM_WORLD, "", 60), LSC_OK);
+  GIVES(lsc_attach_for_file(session, LSC_COMM_WORLD, NULL, NAN), LSC_OK);
+}
+
 static void try_collect_at_exit(void) {
   lsc_save_options options = {.size = sizeof options + 1};
   GIVES_FOR_DEAD(lsc_collect_at_exit(no, path_of("exit.h5"), NULL), LSC_INACTIVE);
@@ -137,7 +148,7 @@ static void try_report_column_name(void) {
 static void try_report_free(void) { lsc_report_free(NULL); }
 
 const struct misuse_row misuse_files[] = {
-    ROW(write), ROW(save), ROW(collect), ROW(attach), ROW(attach_fortran), ROW(collect_at_exit), ROW(uncollected),
-    ROW(collected_at_exit), ROW(mpi_is_active), ROW(rank_of), ROW(detach), ROW(report_column), ROW(report_free),
+    ROW(write), ROW(save), ROW(collect), ROW(attach), ROW(attach_fortran), ROW(attach_for_file),
+    ROW(collect_at_exit), ROW(uncollected), ROW(collected_at_exit), ROW(mpi_is_active), ROW(rank_of), ROW(detach), ROW(report_column), ROW(report_free),
     ROW(report_column_name), {NULL, NULL},
 };

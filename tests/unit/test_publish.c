@@ -198,12 +198,12 @@ START_TEST(only_dead_processes_lose_their_temporaries) {
   put(".run.h5.elsewhere-1-1-0123456789abcdef.lanescope-tmp", "of another host");
   pid_t child = leave_temporary(until);
   ck_assert_int_eq(temporaries(), 2);
-  lsc_temporary_clean(folder);
+  lsc_temporary_clean(folder, "run.h5");
   ck_assert_int_eq(temporaries(), 2);
   close(until[1]);
   ck_assert_int_eq(waitpid(child, &how, 0), child);
   ck_assert(WIFEXITED(how) && WEXITSTATUS(how) == 0);
-  lsc_temporary_clean(folder);
+  lsc_temporary_clean(folder, "run.h5");
   ck_assert_int_eq(temporaries(), 1);
   check_holds(".run.h5.elsewhere-1-1-0123456789abcdef.lanescope-tmp", "of another host");
 }

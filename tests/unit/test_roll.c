@@ -9,6 +9,7 @@
 
 #include "lanescope.h"
 #include "roll.h"
+#include "temporary.h"
 #include "unit.h"
 
 #define SECOND 1000000000ll
@@ -374,6 +375,35 @@ START_TEST(the_folder_has_a_name_that_fits) {
 }
 END_TEST
 
+/* Of jobs that were killed; but nothing that was used lately, is another file's, or holds what is not of a roll. */
+START_TEST(what_dead_jobs_left_goes) {
+  static const struct {
+    const char *folder, *file;
+    int age, stays;
+  } left[] = {{".run.h5.waiting-a", "0", 7200, 0},      {".run.h5.waiting", "missing", 7200, 0},
+              {".run.h5.waiting-b", "0", 60, 1},        {".run.h5.waiting-c", "notes.txt", 7200, 1},
+              {".run.h5.waitingroom", "0", 7200, 1},    {".other.h5.waiting-a", "0", 7200, 1},
+              {".run.h5.waiting-d", NULL, 0, 0}};
+  enter_folder();
+  for (size_t i = 0; i < sizeof left / sizeof *left; i++) {
+    snprintf(waiting, sizeof waiting, "%s/%s", folder, left[i].folder);
+    ck_assert_int_eq(mkdir(waiting, 0777), 0);
+    if (left[i].file) put_in(left[i].file, "", left[i].age);
+  }
+  lsc_temporary_clean(folder, "run.h5");
+  for (size_t i = 0; i < sizeof left / sizeof *left; i++) {
+    char name[160];
+    snprintf(waiting, sizeof waiting, "%s/%s", folder, left[i].folder);
+    ck_assert_msg(is_there(waiting) == left[i].stays, "%s", waiting);
+    if (!left[i].stays) continue;
+    snprintf(name, sizeof name, "%s/%s", waiting, left[i].file);
+    ck_assert_int_eq(unlink(name), 0);
+    ck_assert_int_eq(rmdir(waiting), 0);
+  }
+  leave_folder(0);
+}
+END_TEST
+
 #define THREADS 8
 
 struct crowd {
@@ -428,4 +458,5 @@ UNIT_MAIN("roll", who_waits_shortly_makes_nothing, who_sees_others_wait_enters, 
           the_step_is_named, everybody_is_there, what_is_old_does_not_count, an_entry_is_touched_while_its_rank_waits,
           files_of_ranks_count, a_verdict_stays, nobody_writes_down_who_is_missing,
           a_folder_that_is_gone_is_made_again, there_can_be_no_folder, the_folder_is_somebody_elses,
-          other_machines_do_not_see_it, the_folder_has_a_name_that_fits, many_give_up_together)
+          other_machines_do_not_see_it, the_folder_has_a_name_that_fits, what_dead_jobs_left_goes,
+          many_give_up_together)
