@@ -22,8 +22,8 @@ typedef struct lsc_save_options {
   size_t size;                /* sizeof(lsc_save_options) */
   double timeout;             /* seconds to wait for a rank; 0: LANESCOPE_TIMEOUT or 600 */
   int replace;                /* 1: a path that this session was collected to before is written again */
-  int quiet;                  /* 1: no line on stderr when ranks write files of their own, and no progress on the
-                                 terminal of rank 0 when this takes longer than two seconds */
+  int quiet;                  /* 1: this rank writes no line to stderr when ranks write files of their own, and shows no
+                                 progress on the terminal of rank 0 when this takes longer than two seconds */
   const char *python_version; /* goes into /metadata, or NULL */
   const char *command_line;   /* goes into /metadata; NULL: what the operating system knows */
   lsc_report **report;        /* if not NULL: receives the report on rank 0; NULL on the others, on failure, and
@@ -144,7 +144,7 @@ LSC_API int lsc_mpi_is_active(void);
 LSC_API lsc_status lsc_attach_fortran(lsc_session session, int comm, double timeout);
 
 /*
- * The same for a session that is to be collected to `path`, or NULL: after LSC_TIMEOUT the message names the ranks that
+ * The same for a session that is to be collected to `path` (NULL or empty: not known): after LSC_TIMEOUT the message names the ranks that
  * did not come, also where rank 0 is one of them. Those that wait for long find one another in a hidden folder beside
  * the file, which is gone afterwards.
  */

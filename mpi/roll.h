@@ -13,10 +13,10 @@
  *
  * What may happen at the same time, and what comes of it:
  *   - Ranks that arrived together give up together. All entered long before, so the first finds them all; only one
- *     makes `missing`. A rank that had not entered, for its limit is short, gives others in its place a moment first.
+ *     makes `missing`. A rank that had not, for its limit is short, gives others in its place a moment.
  *   - A rank arrives while others give up. If it comes into the folder before the last of them has gone, nobody removes
- *     it, since its entry is new, and it finds `missing` and `spoken`. If it comes after that, it finds files of ranks
- *     that are older than its own entry: there was a line, and it makes `spoken` without one. That one is the rank that was missing.
+ *     that, since its entry is new, and it finds `missing` and `spoken`. If it comes later, it finds files of ranks
+ *     that are older than its own entry: there was a line, and it makes `spoken` without printing one.
  *   - Two remove the folder: what is gone for one was removed by the other. A new entry among what is removed stays,
  *     and so does its folder. A folder that goes away under somebody who enters is made again.
  *   - A rank dies while it waits: it counts as there for as long as its entry would be touched again, at most 16 s.
@@ -65,8 +65,8 @@ void lsc_roll_wait(int begins);
 
 /*
  * This rank has given up. text: why, and receives why by what the roll says, unless nothing can be found out, or
- * `is_verdict`: it comes from rank 0, and stays. Does not block longer than a second. 0: there is no roll, and the text
- * is as it was.
+ * `is_verdict`: it comes from rank 0, and stays. Blocks little longer than a second at most. 0: there is no roll, and
+ * the text is as it was.
  */
 int lsc_roll_ask(struct lsc_roll *roll, int is_verdict, char *text, size_t size);
 

@@ -39,7 +39,7 @@ void lsc_roll_folder_forget(const struct lsc_roll_folder *folder, const char *na
 /* The line that a rank wrote into such a file, without its end. 0: there is none yet. */
 int lsc_roll_folder_read(const struct lsc_roll_folder *folder, const char *name, char *text, size_t size);
 
-/* Removes this rank's entry; and the folder with all that is in it, unless another's entry is not older than `since`. */
+/* Removes this rank's entry; and the folder with all in it, unless another's entry is not older than `since`. */
 void lsc_roll_folder_leave(const struct lsc_roll_folder *folder, int64_t since);
 
 /* 1 if a hidden folder of that name is for ranks that wait for the file `name`, in whatever job. */

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Ranks that do not come to the collect: dead, stopped, busy or late. The others go apart, and one says who was missing."""
+"""Ranks that do not come to the collect: dead, busy or late. The others go apart, and one says who was missing."""
 import pytest
 from runs import Run
 
