@@ -54,11 +54,11 @@ lsc_status lsc_comm_check(int code, const char *what) {
 /* Between two looks: nothing at first, then the processor is given away, so that ranks that share it get on. */
 static void pause_between(unsigned round) {
   if (round < SPIN_ROUNDS) return;
+  lsc_roll_wait(round == SPIN_ROUNDS); /* beside ranks that compute, giving away a hundred times can take seconds */
   if (round < YIELD_ROUNDS) {
     sched_yield();
     return;
   }
-  lsc_roll_wait(round == YIELD_ROUNDS);
   unsigned doublings = (round - YIELD_ROUNDS) / 8;
   long ns = doublings < 6 ? (long)SHORTEST_SLEEP_NS << doublings : LONGEST_SLEEP_NS;
   struct timespec sleep = {.tv_nsec = ns < LONGEST_SLEEP_NS ? ns : LONGEST_SLEEP_NS};

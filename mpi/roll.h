@@ -60,7 +60,7 @@ void lsc_roll_begin(struct lsc_roll *roll);
 /* The calling thread comes to what the message calls `step`, a constant. Without a roll it does nothing. */
 void lsc_roll_step(const char *step);
 
-/* The calling thread is about to sleep while it waits for other ranks; begins: it has not slept since it began to. */
+/* The calling thread is about to give the processor away while it waits for other ranks; begins: for the first time. */
 void lsc_roll_wait(int begins);
 
 /*

@@ -127,6 +127,14 @@ def test_mpi_ends_after_a_late_rank(mpirun, tmp_path, late):
     check_files(tmp_path, [0, 1, 2])
 
 
+def test_who_gives_up_first_knows_who_came_later(mpirun, tmp_path):
+    """Rank 3 has another second and a half when the first give up, and is not missing."""
+    fate = "loop()\nif rank == 3: time.sleep(2.5)"
+    done = mpirun(4, program(fate), [0, 2], "never attached", "ranks 0 and 2", 4, recover=True)
+    check_files(tmp_path, [1, 3])
+    check_line(done, tmp_path, "ranks 0 and 2")
+
+
 def test_a_rank_that_dies_while_it_waits(mpirun, tmp_path):
     """It was in the folder of those that wait, and touches its entry no more."""
     before = "if rank == 0: die_after(4.5)"
