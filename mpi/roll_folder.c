@@ -22,8 +22,8 @@
 #define MOST_OF_NAME 150
 #define MOST_OF_JOB 80
 
-/* A folder that others remove while this rank enters. */
-#define TRIES 5
+/* Two for each time that others remove the folder while this rank enters. */
+#define TRIES 100
 
 /* No rank that waits leaves its entry alone for so long, however wrong the clocks of machines are. */
 #define LONG_AGO_S 3600

@@ -155,6 +155,33 @@ START_TEST(the_first_finds_out_for_all) {
 }
 END_TEST
 
+static void (*in_sleep)(void);
+
+int __real_nanosleep(const struct timespec *wanted, struct timespec *left);
+int __wrap_nanosleep(const struct timespec *wanted, struct timespec *left);
+int __wrap_nanosleep(const struct timespec *wanted, struct timespec *left) {
+  if (in_sleep) in_sleep();
+  return __real_nanosleep(wanted, left);
+}
+
+static void rank_2_enters(void) { put_in("2", "", 0); }
+
+/* A limit so short that nobody has entered: this one gives the others a moment to do so. */
+START_TEST(who_comes_at_the_last_moment_counts) {
+  enter_folder();
+  struct lsc_roll roll;
+  begin(&roll, 1, 4);
+  in_sleep = rank_2_enters;
+  check_asked(&roll, "ranks 0 and 3 did not arrive");
+  in_sleep = NULL;
+  lsc_roll_end(&roll);
+  put_in("2", "", 60);
+  come(&roll, 1, 4);
+  lsc_roll_end(&roll);
+  leave_folder(0);
+}
+END_TEST
+
 START_TEST(the_step_is_named) {
   enter_folder();
   struct lsc_roll roll;
@@ -454,9 +481,39 @@ START_TEST(many_give_up_together) {
 }
 END_TEST
 
+/* Each removes the folder that the others enter. */
+static void *comes_and_goes(void *argument) {
+  struct crowd *me = argument;
+  struct lsc_roll_folder mine = {0};
+  if (!lsc_roll_folder_name(&mine, path, "job", me->rank)) return NULL;
+  for (long round = unit_amount(20000, 2000, 500); round; round--) {
+    int64_t time;
+    me->spoke += !lsc_roll_folder_touch(&mine, &time);
+    lsc_roll_folder_leave(&mine, lsc_roll_folder_now(&mine) - 2 * SECOND);
+  }
+  free(mine.path);
+  return NULL;
+}
+
+START_TEST(many_come_and_go) {
+  struct crowd crowd[THREADS] = {0};
+  pthread_t threads[THREADS];
+  enter_folder();
+  for (int i = 0; i < THREADS; i++) {
+    crowd[i].rank = i;
+    ck_assert_int_eq(pthread_create(&threads[i], NULL, comes_and_goes, &crowd[i]), 0);
+  }
+  for (int i = 0; i < THREADS; i++) {
+    pthread_join(threads[i], NULL);
+    ck_assert_msg(!crowd[i].spoke, "%d times there was no place", crowd[i].spoke);
+  }
+  leave_folder(0);
+}
+END_TEST
+
 UNIT_MAIN("roll", who_waits_shortly_makes_nothing, who_sees_others_wait_enters, the_first_finds_out_for_all,
-          the_step_is_named, everybody_is_there, what_is_old_does_not_count, an_entry_is_touched_while_its_rank_waits,
-          files_of_ranks_count, a_verdict_stays, nobody_writes_down_who_is_missing,
-          a_folder_that_is_gone_is_made_again, there_can_be_no_folder, the_folder_is_somebody_elses,
-          other_machines_do_not_see_it, the_folder_has_a_name_that_fits, what_dead_jobs_left_goes,
-          many_give_up_together)
+          who_comes_at_the_last_moment_counts, the_step_is_named, everybody_is_there, what_is_old_does_not_count,
+          an_entry_is_touched_while_its_rank_waits, files_of_ranks_count, a_verdict_stays,
+          nobody_writes_down_who_is_missing, a_folder_that_is_gone_is_made_again, there_can_be_no_folder,
+          the_folder_is_somebody_elses, other_machines_do_not_see_it, the_folder_has_a_name_that_fits,
+          what_dead_jobs_left_goes, many_give_up_together, many_come_and_go)
