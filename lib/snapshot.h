@@ -213,8 +213,10 @@ int64_t lsc_session_added_ns(lsc_session session);
 /* When the session was opened, on lsc_now_ns's clock; 0 if it is not open. Any thread. */
 int64_t lsc_session_opened_ns(lsc_session session);
 
-/* The paths to which the session was collected: 1 for one that was added. By who holds a snapshot of it, as they are the
- * collector's. */
+/*
+ * The paths to which the session was collected: 1 for one that was added. By who holds a snapshot of it, as they are
+ * the collector's.
+ */
 int lsc_session_has_path(lsc_session session, const char *path);
 lsc_status lsc_session_add_path(lsc_session session, const char *path);
 

@@ -40,8 +40,8 @@ static lsc_status find_group(lsc_session session, MPI_Comm comm, const lsc_save_
 static void warn(const char *path, const char *mine, const char *reason) {
   char *command = lsc_merge_command(path);
   fprintf(stderr,
-          "lanescope: %s was not written: %s. Each rank that is there writes a file of its own, such as %s. One file of "
-          "them: %s\n",
+          "lanescope: %s was not written: %s. Each rank that is there writes a file of its own, such as %s. One file "
+          "of them: %s\n",
           path, reason, mine, command ? command : "lanescope-merge");
   free(command);
 }

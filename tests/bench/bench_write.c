@@ -160,8 +160,10 @@ static void report(const struct times *times, double floor, double megabytes, in
   snprintf(title, sizeof title, "Writing, %d rank%s, %.0f MB (MB/s; the floor is pwrite)", size, size > 1 ? "s" : "",
            megabytes);
   bench_head(title);
-  bench_line("HDF5's writes alone", megabytes / slowest[WRITES], megabytes / floor, "", 1);
-  bench_line("the ranks' rows, made and written", megabytes / slowest[ROWS], megabytes / floor, "0.80", slowest[ROWS] <= floor / 0.80);
+  bench_line("HDF5's writes alone", megabytes / slowest[WRITES], megabytes / floor, "0.80",
+             slowest[WRITES] <= floor / 0.80);
+  bench_line("the ranks' rows, made and written", megabytes / slowest[ROWS], megabytes / floor, "0.80",
+             slowest[ROWS] <= floor / 0.80);
   bench_line("the whole collect", megabytes / slowest[WHOLE], megabytes / floor, "0.25", slowest[WHOLE] <= 4 * floor);
   printf("  rank 0, %.1f ms: snapshot %.1f, reserving %.1f, rows %.1f, the rest %.1f; pwrite %.1f\n", 1e3 * own[WHOLE],
          1e3 * own[SNAPSHOT], 1e3 * own[RESERVE], 1e3 * own[ROWS],
