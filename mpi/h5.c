@@ -19,6 +19,7 @@
 #endif
 
 #define NEEDED ((size_t)8 << 20) /* bytes; several times what HDF5 and MPI-IO were seen to take to open a file */
+#define CACHE_BYTES ((size_t)1 << 17) /* of metadata, to which the texts of the tables belong */
 #define MEMORY_STEP (1u << 20) /* bytes by which a file in memory grows */
 
 static void errors_set_aside(struct lsc_h5_errors *errors) {
@@ -145,6 +146,18 @@ static lsc_status allocate_exactly(struct lsc_h5 *h5) {
   return lsc_h5_fail(h5, "set how space is allocated", "");
 }
 
+/* A text is written once and not looked at again, so that a cache that grows with them would be of no use. */
+static lsc_status bound_cache(struct lsc_h5 *h5) {
+  H5AC_cache_config_t cache = {.version = H5AC__CURR_CACHE_CONFIG_VERSION};
+  if (H5Pget_mdc_config(h5->access, &cache) < 0) return lsc_h5_fail(h5, "look at the cache", "");
+  cache.set_initial_size = 1;
+  cache.initial_size = cache.max_size = cache.min_size = CACHE_BYTES;
+  cache.incr_mode = H5C_incr__off;
+  cache.flash_incr_mode = H5C_flash_incr__off;
+  cache.decr_mode = H5C_decr__off;
+  return H5Pset_mdc_config(h5->access, &cache) < 0 ? lsc_h5_fail(h5, "bound the cache", "") : LSC_OK;
+}
+
 /* A file in memory needs a name, too, and one that does not exist: HDF5 would read an existing file whole before. */
 static lsc_status make_in_memory(struct lsc_h5 *h5) {
   char *name = lsc_text("%s/memory", h5->path);
@@ -182,6 +195,7 @@ static lsc_status open_alone(struct lsc_h5 **h5, const char *path, const char *n
   lsc_status status = make_access(*h5);
   (*h5)->is_own = place == ON_DISK;
   if (!status && (*h5)->is_own) status = allocate_exactly(*h5);
+  if (!status && (*h5)->is_own) status = bound_cache(*h5);
   return checked(h5, status ? status : open_file(*h5, place, NULL));
 }
 

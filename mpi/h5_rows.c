@@ -89,16 +89,27 @@ lsc_status lsc_h5_select(struct lsc_h5 *h5, int slot, const char *path, lsc_type
 
 size_t lsc_h5_most = (size_t)1 << 30;
 
+#define CONVERSION_BYTES ((size_t)1 << 16) /* HDF5 takes a megabyte for each of two buffers otherwise */
+
+/* Texts are converted on their way. */
+static hid_t transfer_of(hid_t type) {
+  hid_t transfer = H5Tget_class(type) == H5T_STRING ? H5Pcreate(H5P_DATASET_XFER) : H5P_DEFAULT;
+  if (transfer > H5P_DEFAULT) H5Pset_buffer(transfer, CONVERSION_BYTES, NULL, NULL);
+  return transfer;
+}
+
 static lsc_status move_piece(struct lsc_h5 *h5, int slot, hsize_t first, hsize_t count, const void *from, void *to) {
   lsc_status status = LSC_OK;
   hid_t data = h5->slot[slot].data, type = h5->slot[slot].type;
-  hid_t in_file = H5Dget_space(data), in_memory = H5Screate_simple(1, &count, NULL);
+  hid_t in_file = H5Dget_space(data), in_memory = H5Screate_simple(1, &count, NULL), transfer = transfer_of(type);
   errno = 0;
-  if (in_file < 0 || in_memory < 0 || H5Sselect_hyperslab(in_file, H5S_SELECT_SET, &first, NULL, &count, NULL) < 0 ||
-      (from ? H5Dwrite(data, type, in_memory, in_file, H5P_DEFAULT, from)
-            : H5Dread(data, type, in_memory, in_file, H5P_DEFAULT, to)) < 0) {
+  if (in_file < 0 || in_memory < 0 || transfer < 0 ||
+      H5Sselect_hyperslab(in_file, H5S_SELECT_SET, &first, NULL, &count, NULL) < 0 ||
+      (from ? H5Dwrite(data, type, in_memory, in_file, transfer, from)
+            : H5Dread(data, type, in_memory, in_file, transfer, to)) < 0) {
     status = lsc_h5_fail_transfer(h5, from ? "write rows of" : "read back rows of", h5->slot[slot].path, errno);
   }
+  if (transfer > H5P_DEFAULT) H5Pclose(transfer);
   if (in_memory >= 0) H5Sclose(in_memory);
   if (in_file >= 0) H5Sclose(in_file);
   return status;
