@@ -32,25 +32,23 @@ static size_t lane_of(const struct lsc_account *account, const struct lsc_row *r
   return row->task ? account->threads + row->task : row->thread;
 }
 
-static void count_open(struct lsc_tally *tally, int64_t start) {
-  struct lsc_lane_info *info = &tally->info;
+static void count_open(struct lsc_lane_info *info, int64_t start) {
   if (!info->calls && !info->open_calls) info->first_ns = start;
   info->open_calls++;
   if (!info->calls) info->last_ns = start;
 }
 
-static inline void count_completed(struct lsc_tally *tally, int64_t start, int64_t end) {
-  struct lsc_lane_info *info = &tally->info;
+static inline void count_completed(struct lsc_lane_info *info, int64_t start, int64_t end) {
   if (!info->calls) {
     if (!info->open_calls) info->first_ns = start;
     info->last_ns = end;
-    tally->covered_to = start;
+    info->covered_to = start;
   }
   info->calls++;
   if (end > info->last_ns) info->last_ns = end;
-  if (end <= tally->covered_to) return;
-  info->busy_ns += end - (start > tally->covered_to ? start : tally->covered_to);
-  tally->covered_to = end;
+  if (end <= info->covered_to) return;
+  info->busy_ns += end - (start > info->covered_to ? start : info->covered_to);
+  info->covered_to = end;
 }
 
 static inline void add_call(struct lsc_call_sums *sums, uint32_t call, int64_t start, int64_t end) {
@@ -88,16 +86,16 @@ static uint32_t add_to_lane(struct lsc_account *account, const struct lsc_block 
   const struct lsc_block_call *call = block->call + i, *behind = block->call + block->count;
   const struct lsc_call_times *time = block->time + i;
   const struct lsc_row *row = call->row;
-  struct lsc_tally *lane = &account->lane[lane_of(account, row)], tally = *lane;
+  struct lsc_lane_info *lane = &account->lane[lane_of(account, row)], info = *lane;
   uint32_t task = row->task, thread = row->thread;
   do {
     int64_t start = time->start, end = time->end;
-    tally.info.apis |= 1u << (call->region >> LSC_ROW_REGION_BITS);
-    if (end == LSC_NEVER) count_open(&tally, start);
-    else count_completed(&tally, start, end);
+    info.apis |= 1u << (call->region >> LSC_ROW_REGION_BITS);
+    if (end == LSC_NEVER) count_open(&info, start);
+    else count_completed(&info, start, end);
     call++, time++;
   } while (call < behind && call->row->task == task && call->row->thread == thread);
-  *lane = tally;
+  *lane = info;
   return (uint32_t)(call - block->call);
 }
 
@@ -131,20 +129,16 @@ static int64_t lane_at(const struct lsc_account *account, size_t place) {
   return place <= account->threads ? -2 - ((int64_t)place - 1) : (int64_t)(place - 1 - account->threads);
 }
 
-lsc_status lsc_account_lanes(const struct lsc_account *account, struct lsc_snapshot *s) {
-  size_t n = 0;
+void lsc_account_lanes(struct lsc_account *account, struct lsc_snapshot *s) {
+  s->lane = account->lane;
+  account->lane = NULL;
   for (size_t i = 0; i < account->lanes; i++) {
-    const struct lsc_lane_info *info = &account->lane[i].info;
-    s->lanes += info->calls || info->open_calls;
+    struct lsc_lane_info info = s->lane[i];
+    if (!info.calls && !info.open_calls) continue;
+    s->apis |= info.apis;
+    s->last_lane = info.lane = lane_at(account, i);
+    s->lane[s->lanes++] = info;
   }
-  s->lane = malloc((s->lanes + 1) * sizeof *s->lane);
-  if (!s->lane) return lsc_fail(LSC_NO_MEMORY, "no memory for %zu lanes", s->lanes);
-  for (size_t i = 0; i < account->lanes; i++) {
-    const struct lsc_lane_info *info = &account->lane[i].info;
-    if (!info->calls && !info->open_calls) continue;
-    s->apis |= info->apis;
-    s->lane[n] = *info;
-    s->lane[n++].lane = lane_at(account, i);
-  }
-  return LSC_OK;
+  struct lsc_lane_info *smaller = realloc(s->lane, (s->lanes + 1) * sizeof *smaller);
+  if (smaller) s->lane = smaller;
 }

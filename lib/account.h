@@ -6,16 +6,11 @@
 
 #include "snapshot.h"
 
-struct lsc_tally {
-  struct lsc_lane_info info;
-  int64_t covered_to; /* the latest end of a completed call */
-};
-
 struct lsc_account {
   uint32_t regions;
   struct lsc_call_sums *region; /* [regions] by id, for every region of the process */
   size_t lanes;
-  struct lsc_tally *lane; /* [lanes] the unknown lane, then the threads', then the tasks' */
+  struct lsc_lane_info *lane; /* [lanes] the unknown lane, then the threads', then the tasks' */
   size_t threads;
 };
 
@@ -25,8 +20,9 @@ void lsc_account_free(struct lsc_account *account);
 /* Takes in the calls of the next block. */
 void lsc_account_block(struct lsc_account *account, const struct lsc_block *block);
 
-/* s->region and s->lane. LSC_OK, LSC_NO_MEMORY. */
+/* s->region. LSC_OK, LSC_NO_MEMORY. */
 lsc_status lsc_account_regions(const struct lsc_account *account, struct lsc_snapshot *s);
-lsc_status lsc_account_lanes(const struct lsc_account *account, struct lsc_snapshot *s);
+/* s->lane, which takes over the account's, s->last_lane and s->apis. */
+void lsc_account_lanes(struct lsc_account *account, struct lsc_snapshot *s);
 
 #endif

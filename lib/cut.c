@@ -17,14 +17,17 @@
  */
 
 static lsc_status note_open(struct lsc_stream *stream, struct lsc_row *row) {
-  if (stream->open_count == stream->open_capacity) {
-    size_t wanted = stream->open_capacity ? 2 * stream->open_capacity : 8;
-    struct lsc_row **larger = realloc(stream->open, wanted * sizeof *larger);
+  struct lsc_row_list *open = stream->open;
+  if (!open || open->count == open->capacity) {
+    size_t count = open ? open->count : 0, wanted = count ? 2 * count : 4;
+    struct lsc_row_list *larger = realloc(open, sizeof *larger + wanted * sizeof *larger->row);
     if (!larger) return lsc_fail(LSC_NO_MEMORY, "no memory for %zu open calls of one thread", wanted);
-    stream->open = larger;
-    stream->open_capacity = wanted;
+    open = stream->open = larger;
+    open->count = count;
+    open->capacity = wanted;
+    open->next = 0;
   }
-  stream->open[stream->open_count++] = row;
+  open->row[open->count++] = row;
   return LSC_OK;
 }
 
@@ -62,10 +65,11 @@ static lsc_status look_first(struct lsc_stream *stream, uint64_t *latest) {
 
 /* Drops the calls that have ended from those that are open. */
 static int look_at_open(struct lsc_stream *stream, uint64_t latest) {
-  size_t kept = 0, count = stream->open_count;
+  struct lsc_row_list *open = stream->open;
+  size_t kept = 0, count = lsc_stream_open_count(stream);
   for (size_t i = 0; i < count; i++)
-    if (!end_of(stream->open[i], latest)) stream->open[kept++] = stream->open[i];
-  stream->open_count = kept;
+    if (!end_of(open->row[i], latest)) open->row[kept++] = open->row[i];
+  if (open) open->count = kept;
   return kept != count;
 }
 

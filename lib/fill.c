@@ -2,28 +2,11 @@
 #include "fill.h"
 
 #include <stdio.h>
-#include <string.h>
 
+#include "fill_row.h"
 #include "message.h"
+#include "order.h"
 #include "region.h"
-
-/* One row of a table under way: the first failed put is kept. */
-struct writer {
-  struct lsc_table *table;
-  lsc_status status;
-};
-
-static void put_int(struct writer *w, int column, int64_t value) {
-  if (w->status == LSC_OK) w->status = lsc_table_put_int(w->table, column, value);
-}
-
-static void put_text(struct writer *w, int column, const char *text) {
-  if (w->status == LSC_OK) w->status = lsc_table_put_text(w->table, column, text ? text : "", text ? strlen(text) : 0);
-}
-
-static void end_row(struct writer *w) {
-  if (w->status == LSC_OK) lsc_table_end_row(w->table);
-}
 
 static int64_t on_run_clock(const struct lsc_fill *fill, int64_t ns) { return ns - fill->origin_ns; }
 
@@ -51,66 +34,74 @@ static const char *drop_reason(const struct lsc_snapshot *s, char *text, size_t 
   return text;
 }
 
-static lsc_status fill_rank(const struct lsc_fill *fill, struct lsc_table *table) {
+static void put_rank(struct lsc_writer *w, const struct lsc_fill *fill, size_t i) {
   const struct lsc_snapshot *s = fill->snapshot;
-  struct writer w = {table, LSC_OK};
   char reason[80];
-  put_int(&w, LSC_RANK_RANKS, fill->rank);
-  put_text(&w, LSC_RANK_HOSTNAME, fill->hostname);
-  put_int(&w, LSC_RANK_PID, fill->pid);
-  put_int(&w, LSC_RANK_THREADS, (int64_t)s->threads);
-  put_int(&w, LSC_RANK_TASKS, (int64_t)s->tasks);
-  put_int(&w, LSC_RANK_CALLS, (int64_t)s->completed);
-  put_int(&w, LSC_RANK_OPEN_CALLS, (int64_t)s->open);
-  put_int(&w, LSC_RANK_DROPPED, (int64_t)s->dropped);
-  put_text(&w, LSC_RANK_DROP_REASON, drop_reason(s, reason, sizeof reason));
-  put_int(&w, LSC_RANK_OFFSET, s->clock_offset_ns);
-  put_int(&w, LSC_RANK_ERROR, s->clock_error_ns);
-  if (w.status == LSC_OK) w.status = lsc_table_put(table, LSC_RANK_DRIFT, &s->clock_drift_ppb);
-  put_int(&w, LSC_RANK_OVERHEAD, s->overhead_ns);
-  put_int(&w, LSC_RANK_STATUS, 0);
-  end_row(&w);
+  (void)i;
+  lsc_writer_int(w, LSC_RANK_RANKS, fill->rank);
+  lsc_writer_text(w, LSC_RANK_HOSTNAME, fill->hostname);
+  lsc_writer_int(w, LSC_RANK_PID, fill->pid);
+  lsc_writer_int(w, LSC_RANK_THREADS, (int64_t)s->threads);
+  lsc_writer_int(w, LSC_RANK_TASKS, (int64_t)s->tasks);
+  lsc_writer_int(w, LSC_RANK_CALLS, (int64_t)s->completed);
+  lsc_writer_int(w, LSC_RANK_OPEN_CALLS, (int64_t)s->open);
+  lsc_writer_int(w, LSC_RANK_DROPPED, (int64_t)s->dropped);
+  lsc_writer_text(w, LSC_RANK_DROP_REASON, drop_reason(s, reason, sizeof reason));
+  lsc_writer_int(w, LSC_RANK_OFFSET, s->clock_offset_ns);
+  lsc_writer_int(w, LSC_RANK_ERROR, s->clock_error_ns);
+  lsc_writer_value(w, LSC_RANK_DRIFT, &s->clock_drift_ppb);
+  lsc_writer_int(w, LSC_RANK_OVERHEAD, s->overhead_ns);
+  lsc_writer_int(w, LSC_RANK_STATUS, 0);
+}
+
+static void put_thread_info(struct lsc_writer *w, const struct lsc_fill *fill, const struct lsc_thread_info *thread) {
+  lsc_writer_int(w, LSC_THREAD_RANKS, fill->rank);
+  lsc_writer_int(w, LSC_THREAD_INDEX, thread->index);
+  lsc_writer_int(w, LSC_THREAD_IDENT, thread->ident);
+  lsc_writer_int(w, LSC_THREAD_NATIVE_ID, thread->native_id);
+  lsc_writer_text(w, LSC_THREAD_NAME, thread->name);
+  lsc_writer_int(w, LSC_THREAD_DAEMON, thread->daemon);
+  lsc_writer_int(w, LSC_THREAD_START, on_run_clock(fill, thread->start_ns));
+  lsc_writer_int(w, LSC_THREAD_END, known_or_unknown(fill, thread->end_ns));
+  lsc_writer_int(w, LSC_THREAD_CPU, thread->cpu_ns == LSC_NEVER ? -1 : thread->cpu_ns);
+}
+
+static void put_task_info(struct lsc_writer *w, const struct lsc_fill *fill, const struct lsc_task_info *task) {
+  lsc_writer_int(w, LSC_TASK_RANKS, fill->rank);
+  lsc_writer_int(w, LSC_TASK_INDEX, task->index);
+  lsc_writer_text(w, LSC_TASK_KIND, task->kind);
+  lsc_writer_text(w, LSC_TASK_NAME, task->name);
+  lsc_writer_text(w, LSC_TASK_CORO_NAME, task->coro_name);
+  lsc_writer_int(w, LSC_TASK_THREAD_INDEX, task->thread_index);
+  lsc_writer_int(w, LSC_TASK_CREATED, on_run_clock(fill, task->created_ns));
+  lsc_writer_int(w, LSC_TASK_DONE, known_or_unknown(fill, task->done_ns));
+  lsc_writer_int(w, LSC_TASK_STEPS, task->steps);
+  lsc_writer_int(w, LSC_TASK_RUNNING, task->running_ns);
+  lsc_writer_int(w, LSC_TASK_SUSPENDED, task->suspended_ns);
+}
+
+lsc_status lsc_fill_thread(const struct lsc_fill *fill, const struct lsc_thread_info *thread, struct lsc_table *table) {
+  struct lsc_writer w = {.table = table};
+  put_thread_info(&w, fill, thread);
+  lsc_writer_end_row(&w);
   return w.status;
 }
 
-lsc_status lsc_fill_threads(const struct lsc_fill *fill, struct lsc_table *table) {
-  const struct lsc_snapshot *s = fill->snapshot;
-  struct writer w = {table, LSC_OK};
-  for (size_t i = 0; i < s->threads; i++) {
-    const struct lsc_thread_info *thread = &s->thread[i];
-    put_int(&w, LSC_THREAD_RANKS, fill->rank);
-    put_int(&w, LSC_THREAD_INDEX, thread->index);
-    put_int(&w, LSC_THREAD_IDENT, thread->ident);
-    put_int(&w, LSC_THREAD_NATIVE_ID, thread->native_id);
-    put_text(&w, LSC_THREAD_NAME, thread->name);
-    put_int(&w, LSC_THREAD_DAEMON, thread->daemon);
-    put_int(&w, LSC_THREAD_START, on_run_clock(fill, thread->start_ns));
-    put_int(&w, LSC_THREAD_END, known_or_unknown(fill, thread->end_ns));
-    put_int(&w, LSC_THREAD_CPU, thread->cpu_ns == LSC_NEVER ? -1 : thread->cpu_ns);
-    end_row(&w);
-  }
+lsc_status lsc_fill_task(const struct lsc_fill *fill, const struct lsc_task_info *task, struct lsc_table *table) {
+  struct lsc_writer w = {.table = table};
+  put_task_info(&w, fill, task);
+  lsc_writer_end_row(&w);
   return w.status;
 }
 
-lsc_status lsc_fill_tasks(const struct lsc_fill *fill, struct lsc_table *table) {
-  const struct lsc_snapshot *s = fill->snapshot;
-  struct writer w = {table, LSC_OK};
-  for (size_t i = 0; i < s->tasks; i++) {
-    const struct lsc_task_info *task = &s->task[i];
-    put_int(&w, LSC_TASK_RANKS, fill->rank);
-    put_int(&w, LSC_TASK_INDEX, task->index);
-    put_text(&w, LSC_TASK_KIND, task->kind);
-    put_text(&w, LSC_TASK_NAME, task->name);
-    put_text(&w, LSC_TASK_CORO_NAME, task->coro_name);
-    put_int(&w, LSC_TASK_THREAD_INDEX, task->thread_index);
-    put_int(&w, LSC_TASK_CREATED, on_run_clock(fill, task->created_ns));
-    put_int(&w, LSC_TASK_DONE, known_or_unknown(fill, task->done_ns));
-    put_int(&w, LSC_TASK_STEPS, task->steps);
-    put_int(&w, LSC_TASK_RUNNING, task->running_ns);
-    put_int(&w, LSC_TASK_SUSPENDED, task->suspended_ns);
-    end_row(&w);
-  }
-  return w.status;
+static void put_thread(struct lsc_writer *w, const struct lsc_fill *fill, size_t i) {
+  struct lsc_thread_info thread = lsc_snapshot_thread(fill->snapshot, i);
+  put_thread_info(w, fill, &thread);
+}
+
+static void put_task(struct lsc_writer *w, const struct lsc_fill *fill, size_t i) {
+  struct lsc_task_info task = lsc_snapshot_task(fill->snapshot, i);
+  put_task_info(w, fill, &task);
 }
 
 const char *lsc_fill_api_names(unsigned apis, char *text, size_t size) {
@@ -126,42 +117,37 @@ const char *lsc_fill_api_names(unsigned apis, char *text, size_t size) {
   return text;
 }
 
-static void put_lane_label(struct writer *w, const struct lsc_snapshot *s, const struct lsc_lane_info *lane) {
+static void put_lane_label(struct lsc_writer *w, struct lsc_snapshot *s, const struct lsc_lane_info *lane) {
   char apis[32];
   if (lane->lane == -1) {
-    put_text(w, LSC_LANE_KIND, "unknown");
-    put_text(w, LSC_LANE_NAME, lsc_fill_api_names(lane->apis, apis, sizeof apis));
+    lsc_writer_text(w, LSC_LANE_KIND, "unknown");
+    lsc_writer_text(w, LSC_LANE_NAME, lsc_fill_api_names(lane->apis, apis, sizeof apis));
   } else if (lane->lane >= 0) {
-    put_text(w, LSC_LANE_KIND, s->task[lane->lane].kind);
-    put_text(w, LSC_LANE_NAME, s->task[lane->lane].name);
+    struct lsc_task_info task = lsc_snapshot_task(s, (size_t)lane->lane);
+    lsc_writer_text(w, LSC_LANE_KIND, task.kind);
+    lsc_writer_text(w, LSC_LANE_NAME, task.name);
   } else {
-    put_text(w, LSC_LANE_KIND, "thread");
-    put_text(w, LSC_LANE_NAME, s->thread[-2 - lane->lane].name);
+    lsc_writer_text(w, LSC_LANE_KIND, "thread");
+    lsc_writer_text(w, LSC_LANE_NAME, lsc_snapshot_thread(s, (size_t)(-2 - lane->lane)).name);
   }
 }
 
-static lsc_status fill_lanes(const struct lsc_fill *fill, struct lsc_table *table) {
-  const struct lsc_snapshot *s = fill->snapshot;
-  struct writer w = {table, LSC_OK};
-  for (size_t i = 0; i < s->lanes; i++) {
-    const struct lsc_lane_info *lane = &s->lane[i];
-    put_int(&w, LSC_LANE_RANKS, fill->rank);
-    put_int(&w, LSC_LANE_LANES, lane->lane);
-    put_lane_label(&w, s, lane);
-    put_int(&w, LSC_LANE_CALLS, (int64_t)lane->calls);
-    put_int(&w, LSC_LANE_OPEN_CALLS, (int64_t)lane->open_calls);
-    put_int(&w, LSC_LANE_FIRST, on_run_clock(fill, lane->first_ns));
-    put_int(&w, LSC_LANE_LAST, on_run_clock(fill, lane->last_ns));
-    put_int(&w, LSC_LANE_BUSY, lane->busy_ns);
-    end_row(&w);
-  }
-  return w.status;
+static void put_lane(struct lsc_writer *w, const struct lsc_fill *fill, size_t i) {
+  const struct lsc_lane_info *lane = &fill->snapshot->lane[i];
+  lsc_writer_int(w, LSC_LANE_RANKS, fill->rank);
+  lsc_writer_int(w, LSC_LANE_LANES, lane->lane);
+  put_lane_label(w, fill->snapshot, lane);
+  lsc_writer_int(w, LSC_LANE_CALLS, (int64_t)lane->calls);
+  lsc_writer_int(w, LSC_LANE_OPEN_CALLS, (int64_t)lane->open_calls);
+  lsc_writer_int(w, LSC_LANE_FIRST, on_run_clock(fill, lane->first_ns));
+  lsc_writer_int(w, LSC_LANE_LAST, on_run_clock(fill, lane->last_ns));
+  lsc_writer_int(w, LSC_LANE_BUSY, lane->busy_ns);
 }
 
-static void put_open_times(struct writer *w, const struct lsc_fill *fill, const struct lsc_row *row) {
+static void put_open_times(struct lsc_writer *w, const struct lsc_fill *fill, const struct lsc_row *row) {
   uint64_t start = atomic_load_explicit(&row->start, memory_order_relaxed);
-  put_int(w, LSC_OPEN_START, lsc_clock_map_ns(&fill->snapshot->map, start));
-  put_int(w, LSC_OPEN_RANKS, fill->rank);
+  lsc_writer_int(w, LSC_OPEN_START, lsc_clock_map_ns(&fill->snapshot->map, start));
+  lsc_writer_int(w, LSC_OPEN_RANKS, fill->rank);
 }
 
 /* The id of a region in /region_table, or LSC_NO_NAME if this rank has no completed call of it. */
@@ -188,38 +174,52 @@ lsc_status lsc_fill_open_regions(struct lsc_table *open_calls, size_t first, str
   return LSC_OK;
 }
 
-static lsc_status fill_open_calls(const struct lsc_fill *fill, struct lsc_table *table) {
-  const struct lsc_snapshot *s = fill->snapshot;
-  struct writer w = {table, LSC_OK};
-  uint32_t united = LSC_NO_NAME, last = UINT32_MAX;
-  for (size_t i = 0; i < s->open; i++) {
-    const struct lsc_open_call *call = &s->open_call[i];
-    const struct lsc_row *row = call->row;
-    struct lsc_region_view region = lsc_region_get(lsc_row_region(row));
-    if (last != lsc_row_region(row)) united = united_id(fill, lsc_row_region(row));
-    last = lsc_row_region(row);
-    put_open_times(&w, fill, row);
-    put_int(&w, LSC_OPEN_REGION_IDS, united);
-    put_int(&w, LSC_OPEN_THREADS, lsc_row_thread(row));
-    put_int(&w, LSC_OPEN_TASKS, lsc_row_task(row));
-    put_int(&w, LSC_OPEN_AWAIT, call->await_ns);
-    put_int(&w, LSC_OPEN_CALL_IDS, call->call);
-    put_int(&w, LSC_OPEN_PARENT_IDS, call->parent == LSC_NO_CALL ? -1 : (int64_t)call->parent);
-    put_int(&w, LSC_OPEN_APIS, lsc_row_api(row));
-    put_text(&w, LSC_OPEN_REGION_NAMES, region.name);
-    put_int(&w, LSC_OPEN_DEPTH, lsc_row_depth(row));
-    end_row(&w);
-  }
-  return w.status;
+static void put_open_call(struct lsc_writer *w, const struct lsc_fill *fill, size_t i) {
+  const struct lsc_open_call *call = &fill->snapshot->open_call[i];
+  const struct lsc_row *row = call->row;
+  put_open_times(w, fill, row);
+  lsc_writer_int(w, LSC_OPEN_REGION_IDS, united_id(fill, lsc_row_region(row)));
+  lsc_writer_int(w, LSC_OPEN_THREADS, lsc_row_thread(row));
+  lsc_writer_int(w, LSC_OPEN_TASKS, lsc_row_task(row));
+  lsc_writer_int(w, LSC_OPEN_AWAIT, call->await_ns);
+  lsc_writer_int(w, LSC_OPEN_CALL_IDS, call->call);
+  lsc_writer_int(w, LSC_OPEN_PARENT_IDS, call->parent == LSC_NO_CALL ? -1 : (int64_t)call->parent);
+  lsc_writer_int(w, LSC_OPEN_APIS, lsc_row_api(row));
+  lsc_writer_text(w, LSC_OPEN_REGION_NAMES, lsc_region_get(lsc_row_region(row)).name);
+  lsc_writer_int(w, LSC_OPEN_DEPTH, lsc_row_depth(row));
 }
 
-lsc_status lsc_fill_tables(const struct lsc_fill *fill, struct lsc_table *tables) {
-  for (int i = 0; i < LSC_TABLE_COUNT; i++) lsc_table_init(&tables[i], &lsc_table_descs[i]);
-  lsc_status status = fill_rank(fill, &tables[LSC_TABLE_RANK]);
-  if (status == LSC_OK) status = lsc_fill_threads(fill, &tables[LSC_TABLE_THREAD]);
-  if (status == LSC_OK) status = lsc_fill_tasks(fill, &tables[LSC_TABLE_TASK]);
-  if (status == LSC_OK) status = fill_lanes(fill, &tables[LSC_TABLE_LANE]);
-  if (status == LSC_OK) status = lsc_fill_index(fill, &tables[LSC_TABLE_INDEX]);
-  if (status == LSC_OK) status = fill_open_calls(fill, &tables[LSC_TABLE_OPEN]);
-  return status == LSC_OK ? status : lsc_fail(status, "no memory for the tables of rank %u", fill->rank);
+typedef void put_row(struct lsc_writer *w, const struct lsc_fill *fill, size_t i);
+static put_row *const put_rows[LSC_TABLE_COUNT] = {
+    [LSC_TABLE_RANK] = put_rank, [LSC_TABLE_THREAD] = put_thread,     [LSC_TABLE_TASK] = put_task,
+    [LSC_TABLE_LANE] = put_lane, [LSC_TABLE_INDEX] = lsc_put_region, [LSC_TABLE_OPEN] = put_open_call,
+};
+
+static size_t rows_of(const struct lsc_snapshot *s, enum lsc_table_id id) {
+  switch (id) {
+    case LSC_TABLE_RANK: return 1;
+    case LSC_TABLE_THREAD: return s->threads;
+    case LSC_TABLE_TASK: return s->tasks;
+    case LSC_TABLE_LANE: return s->lanes;
+    case LSC_TABLE_INDEX: return s->regions;
+    case LSC_TABLE_OPEN: return s->open;
+    default: return 0;
+  }
+}
+
+struct lsc_table_size lsc_fill_size(const struct lsc_fill *fill, enum lsc_table_id id) {
+  struct lsc_writer w = {.table = NULL};
+  size_t rows = rows_of(fill->snapshot, id);
+  for (size_t i = 0; i < rows; i++) put_rows[id](&w, fill, i);
+  return (struct lsc_table_size){rows, w.text};
+}
+
+lsc_status lsc_fill_rows(const struct lsc_fill *fill, enum lsc_table_id id, size_t first, size_t count,
+                         struct lsc_table *table) {
+  struct lsc_writer w = {.table = table};
+  for (size_t i = first; i < first + count && w.status == LSC_OK; i++) {
+    put_rows[id](&w, fill, i);
+    lsc_writer_end_row(&w);
+  }
+  return w.status == LSC_OK ? LSC_OK : lsc_fail(w.status, "no memory for the tables of rank %u", fill->rank);
 }

@@ -26,19 +26,20 @@ struct lsc_fill {
 lsc_status lsc_fill_names(const struct lsc_snapshot *snapshot, struct lsc_names *names);
 
 /*
- * Fills this rank's rows of every table but /region_table. tables: [LSC_TABLE_COUNT], initialized here; the caller
- * frees them also on failure. LSC_OK, LSC_NO_MEMORY.
+ * How many rows this rank has of a table, and how much text. They are made piece by piece, so that they need little
+ * memory beside what they are made of: appends rows first .. first + count - 1, which it has, to a table of that kind.
+ * /region_table is not a rank's. LSC_OK, LSC_NO_MEMORY.
  */
-lsc_status lsc_fill_tables(const struct lsc_fill *fill, struct lsc_table *tables);
+struct lsc_table_size lsc_fill_size(const struct lsc_fill *fill, enum lsc_table_id id);
+lsc_status lsc_fill_rows(const struct lsc_fill *fill, enum lsc_table_id id, size_t first, size_t count,
+                         struct lsc_table *table);
 /* In rows `first` and up of the merged /open_calls: the ids of those regions that their own rank has not completed a
  * call of. names: an index of /region_table's names, which is made here once there is something to look up. LSC_OK,
  * LSC_NO_MEMORY. */
 lsc_status lsc_fill_open_regions(struct lsc_table *open_calls, size_t first, struct lsc_name_index *names);
-/* The snapshot's threads and tasks alone, whatever else it has. LSC_OK, LSC_NO_MEMORY. */
-lsc_status lsc_fill_threads(const struct lsc_fill *fill, struct lsc_table *table);
-lsc_status lsc_fill_tasks(const struct lsc_fill *fill, struct lsc_table *table);
-/* This rank's rows of /rank_region_index alone. LSC_OK, LSC_NO_MEMORY. */
-lsc_status lsc_fill_index(const struct lsc_fill *fill, struct lsc_table *table);
+/* Appends the row of a thread, or of a task, that need not be of the snapshot. LSC_OK, LSC_NO_MEMORY. */
+lsc_status lsc_fill_thread(const struct lsc_fill *fill, const struct lsc_thread_info *thread, struct lsc_table *table);
+lsc_status lsc_fill_task(const struct lsc_fill *fill, const struct lsc_task_info *task, struct lsc_table *table);
 
 /* The name of the unknown lane: the APIs (bit k: API k) that made its calls, in alphabetical order, in text. */
 const char *lsc_fill_api_names(unsigned apis, char *text, size_t size);

@@ -53,7 +53,7 @@ int lsc_fill_has_event_column(const struct lsc_fill *fill, int column) {
 
 int lsc_fill_is_constant(const struct lsc_fill *fill, int column, int64_t *value) {
   const struct lsc_snapshot *s = fill->snapshot;
-  int64_t lane = s->lanes ? s->lane[s->lanes - 1].lane : -1; /* tasks come last */
+  int64_t lane = s->lanes ? s->last_lane : -1; /* tasks come last */
   switch (column) {
     case LSC_EVENT_RANKS: *value = fill->rank; return 1;
     case LSC_EVENT_THREADS: *value = lane == -1 ? -1 : -2 - lane; return s->lanes <= 1 && lane < 0;

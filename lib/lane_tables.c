@@ -28,47 +28,42 @@ static uint32_t rows_of(uint32_t first, uint32_t wanted, uint32_t count) {
 }
 
 static lsc_status read_threads(struct lsc_session_state *state, uint32_t first, uint32_t count,
-                               struct lsc_snapshot *s) {
-  s->thread = calloc((size_t)count + 1, sizeof *s->thread);
-  if (!s->thread) return lsc_fail(LSC_NO_MEMORY, "no memory for the table of %u threads", count);
-  for (; s->threads < count; s->threads++) {
-    uint32_t index = first + (uint32_t)s->threads;
+                               const struct lsc_fill *fill, struct lsc_table *table) {
+  lsc_status status = LSC_OK;
+  for (uint32_t index = first; index - first < count && status == LSC_OK; index++) {
     struct lsc_track *track = lsc_registry_get(&state->threads, index);
-    if (!track) return LSC_OK;
-    lsc_status status = lsc_describe_thread(&s->map, track, index, &s->thread[s->threads]);
-    if (status != LSC_OK) return status;
+    struct lsc_thread_now now;
+    struct lsc_thread_state seen;
+    if (!track) break;
+    lsc_read_thread(&fill->snapshot->map, track, &now, &seen);
+    struct lsc_thread_info info = lsc_describe_thread(&fill->snapshot->map, track, index, &seen);
+    status = lsc_fill_thread(fill, &info, table);
   }
-  return LSC_OK;
-}
-
-static lsc_status read_tasks(struct lsc_session_state *state, uint32_t first, uint32_t count, uint32_t threads,
-                             struct lsc_snapshot *s) {
-  s->task = malloc(((size_t)count + 1) * sizeof *s->task);
-  if (!s->task) return lsc_fail(LSC_NO_MEMORY, "no memory for the table of %u tasks", count);
-  for (; s->tasks < count; s->tasks++) {
-    struct lsc_task_record *task = lsc_registry_get(&state->tasks, first + (uint32_t)s->tasks);
-    if (!task) return LSC_OK;
-    s->task[s->tasks] = lsc_describe_task(&s->map, task, threads);
-  }
-  return LSC_OK;
-}
-
-/* Threads are counted after the tasks: the thread of a task's last step is then among them. */
-static lsc_status read_rows(struct lsc_session_state *state, const lsc_lane_range *range, struct lsc_snapshot *s) {
-  uint32_t tasks = published(&state->tasks), threads = published(&state->threads);
-  lsc_status status = lsc_clock_map_look(&s->map);
-  if (status == LSC_OK)
-    status = read_threads(state, range->first_thread, rows_of(range->first_thread, range->threads, threads), s);
-  if (status == LSC_OK)
-    status = read_tasks(state, range->first_task, rows_of(range->first_task, range->tasks, tasks), threads, s);
   return status;
 }
 
-static void free_rows(struct lsc_snapshot *s) {
-  for (size_t i = 0; s->thread && i < s->threads; i++) free((char *)s->thread[i].name);
-  free(s->thread);
-  free(s->task);
-  lsc_clock_map_free(&s->map);
+static lsc_status read_tasks(struct lsc_session_state *state, uint32_t first, uint32_t count, uint32_t threads,
+                             const struct lsc_fill *fill, struct lsc_table *table) {
+  lsc_status status = LSC_OK;
+  for (uint32_t index = first; index - first < count && status == LSC_OK; index++) {
+    struct lsc_task_record *task = lsc_registry_get(&state->tasks, index);
+    if (!task) break;
+    struct lsc_task_state now = lsc_read_task(task, threads);
+    struct lsc_task_info info = lsc_describe_task(&fill->snapshot->map, task, &now);
+    status = lsc_fill_task(fill, &info, table);
+  }
+  return status;
+}
+
+/* Threads are counted after the tasks: the thread of a task's last step is then among them. */
+static lsc_status read_rows(struct lsc_session_state *state, const lsc_lane_range *range, const struct lsc_fill *fill,
+                            lsc_lanes *lanes) {
+  uint32_t tasks = published(&state->tasks), threads = published(&state->threads);
+  lsc_status status = read_threads(state, range->first_thread,
+                                   rows_of(range->first_thread, range->threads, threads), fill, &lanes->threads);
+  if (status != LSC_OK) return status;
+  return read_tasks(state, range->first_task, rows_of(range->first_task, range->tasks, tasks), threads, fill,
+                    &lanes->tasks);
 }
 
 static lsc_status fill(struct lsc_session_state *state, const lsc_lane_range *range, int64_t origin_ns,
@@ -77,10 +72,9 @@ static lsc_status fill(struct lsc_session_state *state, const lsc_lane_range *ra
   struct lsc_fill what = {.snapshot = &s, .origin_ns = origin_ns};
   lsc_table_init(&lanes->threads, &lsc_table_descs[LSC_TABLE_THREAD]);
   lsc_table_init(&lanes->tasks, &lsc_table_descs[LSC_TABLE_TASK]);
-  lsc_status status = read_rows(state, range, &s);
-  if (status == LSC_OK) status = lsc_fill_threads(&what, &lanes->threads);
-  if (status == LSC_OK) status = lsc_fill_tasks(&what, &lanes->tasks);
-  free_rows(&s);
+  lsc_status status = lsc_clock_map_look(&s.map);
+  if (status == LSC_OK) status = read_rows(state, range, &what, lanes);
+  lsc_clock_map_free(&s.map);
   return status;
 }
 

@@ -68,10 +68,13 @@ lsc_status lsc_order_calls(struct lsc_snapshot *s, struct lsc_streams *streams) 
   if (status == LSC_OK) status = walk_through(&first);
   s->completed = s->calls - s->open;
   if (status == LSC_OK) status = lsc_account_regions(&first.account, s);
-  if (status == LSC_OK) status = lsc_account_lanes(&first.account, s);
+  if (status == LSC_OK) lsc_account_lanes(&first.account, s);
   lsc_account_free(&first.account);
+  if (status == LSC_OK) lsc_walk_rest(s->walk);
   return status;
 }
+
+lsc_status lsc_snapshot_ready(struct lsc_snapshot *s) { return lsc_walk_ready(s->walk); }
 
 void lsc_snapshot_rewind(struct lsc_snapshot *s) { lsc_walk_begin(s->walk); }
 
@@ -96,6 +99,8 @@ static void put_in_order(struct lsc_snapshot *s, uint32_t *next) {
 
 lsc_status lsc_snapshot_events(struct lsc_snapshot *s) {
   if (s->event) return LSC_OK;
+  lsc_status status = lsc_snapshot_ready(s);
+  if (status != LSC_OK) return status;
   uint32_t highest = s->regions ? s->region[s->regions - 1].region : 0;
   uint32_t *next = calloc((size_t)highest + 1, sizeof *next);
   s->row = lsc_array_new(s->calls, sizeof *s->row);

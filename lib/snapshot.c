@@ -10,6 +10,16 @@
 #include "streams.h"
 #include "walk.h"
 
+void lsc_snapshot_forget_lanes(struct lsc_snapshot *s) {
+  free(s->task);
+  for (size_t i = 0; s->thread && i < s->threads; i++) free(s->thread[i].now);
+  free(s->thread);
+  free(s->lane);
+  s->task = NULL;
+  s->thread = NULL;
+  s->lane = NULL;
+}
+
 static void free_parts(struct lsc_snapshot *s) {
   lsc_clock_map_free(&s->map);
   free(s->row);
@@ -17,10 +27,7 @@ static void free_parts(struct lsc_snapshot *s) {
   free(s->event);
   free(s->region);
   free(s->open_call);
-  free(s->task);
-  for (size_t i = 0; s->thread && i < s->threads; i++) free((char *)s->thread[i].name);
-  free(s->thread);
-  free(s->lane);
+  lsc_snapshot_forget_lanes(s);
   lsc_correction_free(&s->correction);
   if (s->walk) lsc_walk_free(s->walk);
   free(s->walk);
@@ -65,7 +72,7 @@ static void tell_count(const struct lsc_snapshot_watch *watch, const struct lsc_
   size_t rows = 0;
   for (size_t i = 0; watch && i < s->streams->count; i++) {
     const struct lsc_stream *stream = &s->streams->stream[i];
-    rows += lsc_stream_rows(stream) - stream->open_count;
+    rows += lsc_stream_rows(stream) - lsc_stream_open_count(stream);
   }
   if (watch) watch->counted(watch->ctx, s, rows);
 }

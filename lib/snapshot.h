@@ -14,17 +14,18 @@
 #define LSC_NO_CALL UINT32_MAX
 #define LSC_NEVER LSC_NO_TIME /* a time that is not known */
 
-/* One thread of the thread table, as it is now. Times in ns, by the snapshot's map. */
+/* One thread of the thread table, as it was at the snapshot. Times in ns, by the snapshot's map. */
 struct lsc_thread_info {
   int64_t index, ident, native_id;
-  const char *name; /* owned by the snapshot; UTF-8 */
+  const char *name; /* the snapshot's; UTF-8 */
   int daemon;
   int64_t start_ns;
   int64_t end_ns; /* LSC_NEVER: still running */
   int64_t cpu_ns; /* LSC_NEVER: unknown */
 };
 
-/* One task of the task table, as it is now; a step that runs is not yet in the sums. Strings are the session's. */
+/* One task of the task table, as it was at the snapshot; a step that runs is not yet in the sums. Strings are the
+ * session's. */
 struct lsc_task_info {
   int64_t index;
   const char *kind, *name, *coro_name;
@@ -36,11 +37,14 @@ struct lsc_task_info {
 
 /* One lane that a call of the snapshot ran on. Ordered: -1 first if there, then threads, then tasks, by index. */
 struct lsc_lane_info {
-  int64_t lane;
-  unsigned apis; /* bit k: API k made a call on it */
-  uint64_t calls, open_calls;
-  int64_t first_ns, last_ns; /* first start; last end, or last start where no call of it has ended */
-  int64_t busy_ns;           /* covered by at least one completed call */
+  union {
+    int64_t lane;
+    int64_t covered_to; /* while calls are summed up: the latest end of a completed one */
+  };
+  uint32_t calls, open_calls; /* fewer than LSC_NO_CALL, as all calls of a snapshot are */
+  int64_t first_ns, last_ns;  /* first start; last end, or last start where no call of it has ended */
+  int64_t busy_ns;            /* covered by at least one completed call */
+  unsigned apis;              /* bit k: API k made a call on it */
 };
 
 /* Sums over the completed calls of one region. Times in ns, by the snapshot's map. */
@@ -119,11 +123,12 @@ struct lsc_snapshot {
   struct lsc_open_call *open_call; /* [open] by call id */
 
   size_t threads;
-  struct lsc_thread_info *thread; /* [threads] by index, dense from 0 */
+  struct lsc_thread_state *thread; /* [threads] by index, dense from 0: for lsc_snapshot_thread */
   size_t tasks;
-  struct lsc_task_info *task; /* [tasks] by index, dense from 0 */
+  struct lsc_task_state *task; /* [tasks] by index, dense from 0: for lsc_snapshot_task */
   size_t lanes;
-  struct lsc_lane_info *lane;
+  struct lsc_lane_info *lane; /* [lanes] */
+  int64_t last_lane;          /* the number of the last of them */
 
   unsigned apis; /* bit k: API k made a call */
   int no_lanes;  /* as the session was opened */
@@ -172,6 +177,16 @@ lsc_status lsc_snapshot_take_watched(lsc_session session, const struct lsc_compa
 void lsc_snapshot_commit(struct lsc_snapshot *snapshot);
 /* As if it had not been taken; frees the snapshot. */
 void lsc_snapshot_drop(struct lsc_snapshot *snapshot);
+
+/* A thread and a task by index. */
+struct lsc_thread_info lsc_snapshot_thread(struct lsc_snapshot *snapshot, size_t index);
+struct lsc_task_info lsc_snapshot_task(struct lsc_snapshot *snapshot, size_t index);
+
+/* Frees what the tables of threads, tasks and lanes are made of, once they are made; their numbers stay. */
+void lsc_snapshot_forget_lanes(struct lsc_snapshot *snapshot);
+
+/* The memory for what comes next, unless it is there. LSC_OK, LSC_NO_MEMORY. */
+lsc_status lsc_snapshot_ready(struct lsc_snapshot *snapshot);
 
 /*
  * The calls in the order of their ids, block by block, as often as somebody wants to see them: back to the

@@ -34,7 +34,7 @@ lsc_status lsc_region_stats(lsc_session session, lsc_region_id region, lsc_regio
   lsc_table_init(&index, &lsc_table_descs[LSC_TABLE_INDEX]);
   uint32_t *ids = calloc(snapshot.regions + 1, sizeof *ids);
   struct lsc_fill fill = {.snapshot = &snapshot, .region_ids = ids};
-  status = ids ? lsc_fill_index(&fill, &index) : LSC_NO_MEMORY;
+  status = ids ? lsc_fill_rows(&fill, LSC_TABLE_INDEX, 0, snapshot.regions, &index) : LSC_NO_MEMORY;
   if (status == LSC_OK) find_row(&snapshot, &index, region, summary);
   else lsc_fail(status, "no memory for the statistics of %zu regions", snapshot.regions);
   free(ids);

@@ -29,10 +29,15 @@ static void init_stream(struct lsc_stream *stream, struct lsc_track *track) {
   stream->slow_ticks = atomic_load_explicit(&track->slow_ticks, memory_order_relaxed);
 }
 
-static void open_stream(struct lsc_stream *stream, struct lsc_track *track) {
-  init_stream(stream, track);
+static void go_to_cursor(struct lsc_stream *stream) {
+  struct lsc_track *track = stream->track;
   stream->chunk = track->cursor_chunk ? track->cursor_chunk : atomic_load_explicit(&track->first, memory_order_acquire);
   stream->row = track->cursor_row;
+}
+
+static void open_stream(struct lsc_stream *stream, struct lsc_track *track) {
+  init_stream(stream, track);
+  go_to_cursor(stream);
   uint32_t from = track->cursor_row;
   for (struct lsc_chunk *chunk = stream->chunk; chunk;
        chunk = atomic_load_explicit(&chunk->next, memory_order_acquire)) {
@@ -91,19 +96,13 @@ lsc_status lsc_streams_open(struct lsc_session_state *state, struct lsc_streams 
   lsc_status status = lsc_streams_cut(streams);
   for (size_t i = 0; i < streams->count; i++) {
     struct lsc_stream *stream = &streams->stream[i];
-    stream->first_chunk = stream->chunk;
-    stream->first_row = stream->row;
     stream->rows = stream->left;
   }
   return status == LSC_OK ? open_tasks(streams) : status;
 }
 
 void lsc_streams_free(struct lsc_streams *streams) {
-  for (size_t i = 0; i < streams->count; i++) {
-    free(streams->stream[i].open);
-    free(streams->stream[i].levels.level);
-  }
-  for (uint32_t i = 0; streams->task_levels && i < streams->tasks; i++) free(streams->task_levels[i].level);
+  for (size_t i = 0; i < streams->count; i++) free(streams->stream[i].open);
   free(streams->task_levels);
   free(streams->stream);
   memset(streams, 0, sizeof *streams);
@@ -112,16 +111,16 @@ void lsc_streams_free(struct lsc_streams *streams) {
 size_t lsc_stream_rows(const struct lsc_stream *stream) { return stream->track->carried_count + stream->rows; }
 
 void lsc_stream_rewind(struct lsc_stream *stream) {
-  stream->carried_next = stream->open_next = 0;
-  stream->chunk = stream->first_chunk;
-  stream->row = stream->first_row;
+  stream->carried_next = 0;
+  if (stream->open) stream->open->next = 0;
+  go_to_cursor(stream);
   stream->left = stream->rows;
   lsc_stream_advance(stream);
 }
 
 static int holds_open_row(const struct lsc_stream *stream, const struct lsc_chunk *chunk) {
-  for (size_t i = 0; i < stream->open_count; i++)
-    if (lsc_chunk_holds(chunk, stream->open[i])) return 1;
+  for (size_t i = 0; i < lsc_stream_open_count(stream); i++)
+    if (lsc_chunk_holds(chunk, stream->open->row[i])) return 1;
   return 0;
 }
 
@@ -156,7 +155,7 @@ void lsc_stream_commit(struct lsc_session_state *state, struct lsc_stream *strea
   pthread_mutex_unlock(&state->commit);
   free(track->carried);
   track->carried = stream->open;
-  track->carried_count = stream->open_count;
+  track->carried_count = lsc_stream_open_count(stream);
   stream->open = NULL;
   track->cursor_chunk = stream->bound_chunk;
   track->cursor_row = stream->bound_row;

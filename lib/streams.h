@@ -19,30 +19,25 @@ struct lsc_level {
 
 /* The stack of one lane, as the calls go by. level[depth + 1], and below them one that is always open: nobody. */
 struct lsc_levels {
-  struct lsc_level *level;
+  struct lsc_level *level; /* the walk's */
   uint32_t count; /* depths for which there is room */
 };
 
+/* There is one for each thread, however few calls it made. */
 struct lsc_stream {
-  struct lsc_track *track;
+  struct lsc_track *track; /* its cursor says where the rows of chunks begin */
   /* Reading. */
   struct lsc_row *head; /* the next row, or NULL */
-  uint64_t head_start;
   size_t carried_next;
   struct lsc_chunk *chunk;
-  uint32_t row;
   size_t left; /* rows of chunks still to come */
-  /* Where the rows of chunks begin, and how many there are. */
-  struct lsc_chunk *first_chunk;
-  uint32_t first_row;
-  size_t rows;
-  /* The row behind the last of them. */
-  struct lsc_chunk *bound_chunk;
+  size_t rows; /* of chunks, all of them */
+  struct lsc_chunk *bound_chunk; /* the row behind the last of them */
   uint32_t bound_row;
-  /* The calls that count as open, in order, and what the track has lost and spent so far: the commit carries them on.
-   */
-  struct lsc_row **open;
-  size_t open_count, open_capacity, open_next;
+  uint32_t row; /* reading, in the chunk */
+  /* The calls that count as open, in order, NULL for none, and what the track has lost and spent so far: the commit
+   * carries them on. */
+  struct lsc_row_list *open;
   uint64_t dropped, slow_ticks;
   struct lsc_levels levels; /* of the track's own stack */
 };
@@ -68,7 +63,7 @@ static inline uint32_t lsc_chunk_capacity(struct lsc_chunk *chunk) {
 
 /* The next row, notes too, or NULL behind the last. */
 static inline struct lsc_row *lsc_stream_next(struct lsc_stream *stream) {
-  if (stream->carried_next < stream->track->carried_count) return stream->track->carried[stream->carried_next++];
+  if (stream->carried_next < stream->track->carried_count) return stream->track->carried->row[stream->carried_next++];
   if (!stream->left) return NULL;
   stream->left--;
   while (stream->row == lsc_chunk_capacity(stream->chunk)) {
@@ -95,7 +90,11 @@ size_t lsc_stream_rows(const struct lsc_stream *stream);
 static inline void lsc_stream_advance(struct lsc_stream *stream) {
   do stream->head = lsc_stream_next(stream);
   while (stream->head && stream->head->region == LSC_ROW_NOTE);
-  if (stream->head) stream->head_start = atomic_load_explicit(&stream->head->start, memory_order_acquire);
+}
+
+/* When the head began, raw. Acquire: publishes the row. */
+static inline uint64_t lsc_stream_start(const struct lsc_stream *stream) {
+  return atomic_load_explicit(&stream->head->start, memory_order_acquire);
 }
 
 /* Back to the first row. */
@@ -116,9 +115,14 @@ static inline void lsc_stream_skip(struct lsc_stream *stream, uint32_t rows) {
   stream->left -= rows;
 }
 
+static inline size_t lsc_stream_open_count(const struct lsc_stream *stream) {
+  return stream->open ? stream->open->count : 0;
+}
+
 /* The next row, from the head on, that counts as open, or NULL. */
 static inline const struct lsc_row *lsc_stream_next_open(const struct lsc_stream *stream) {
-  return stream->open_next < stream->open_count ? stream->open[stream->open_next] : NULL;
+  const struct lsc_row_list *open = stream->open;
+  return open && open->next < open->count ? open->row[open->next] : NULL;
 }
 /* The reported rows are done with: the next snapshot of the track begins behind them, and their chunks are freed. */
 void lsc_stream_commit(struct lsc_session_state *state, struct lsc_stream *stream);

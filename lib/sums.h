@@ -46,31 +46,32 @@ static inline void lsc_region_sums_end(struct lsc_region_sums *sums) {
   sums->stats.m2 = lsc_deviations(sums->stats.total, sums->squares, sums->count);
 }
 
-/* Of one lane. info.lane is the caller's. */
+/* Of one lane, as in lsc_lane_info, over any number of snapshots. */
 struct lsc_lane_sums {
-  struct lsc_lane_info info;
+  unsigned apis;
+  uint64_t calls, open_calls;
+  int64_t first_ns, last_ns, busy_ns;
   int64_t covered_to; /* the latest end of a completed call */
 };
 
 /* open: 1 for a call that has not ended; end is not looked at then. */
 static inline void lsc_lane_sums_add(struct lsc_lane_sums *sums, unsigned api, int64_t start, int64_t end, int open) {
-  struct lsc_lane_info *info = &sums->info;
-  if (!info->calls && !info->open_calls) info->first_ns = start;
-  info->apis |= 1u << api;
+  if (!sums->calls && !sums->open_calls) sums->first_ns = start;
+  sums->apis |= 1u << api;
   if (open) {
-    info->open_calls++;
-    if (!info->calls) info->last_ns = start;
+    sums->open_calls++;
+    if (!sums->calls) sums->last_ns = start;
     return;
   }
-  if (!info->calls || end > info->last_ns) info->last_ns = end;
-  if (!info->calls || start >= sums->covered_to) {
-    info->busy_ns += end - start;
+  if (!sums->calls || end > sums->last_ns) sums->last_ns = end;
+  if (!sums->calls || start >= sums->covered_to) {
+    sums->busy_ns += end - start;
     sums->covered_to = end;
   } else if (end > sums->covered_to) {
-    info->busy_ns += end - sums->covered_to;
+    sums->busy_ns += end - sums->covered_to;
     sums->covered_to = end;
   }
-  info->calls++;
+  sums->calls++;
 }
 
 #endif

@@ -54,6 +54,11 @@ struct lsc_table {
   struct lsc_column column[LSC_MAX_COLUMNS];
 };
 
+/* text: bytes of the texts of all columns. */
+struct lsc_table_size {
+  uint64_t rows, text;
+};
+
 void lsc_table_init(struct lsc_table *table, const struct lsc_table_desc *desc);
 void lsc_table_free(struct lsc_table *table);
 

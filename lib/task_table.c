@@ -35,21 +35,36 @@ static int64_t open_await_ns(struct lsc_snapshot *s, struct lsc_streams *streams
                  atomic_load_explicit(&row->start, memory_order_relaxed), now);
 }
 
-struct lsc_task_info lsc_describe_task(struct lsc_clock_map *map, struct lsc_task_record *task, uint32_t threads) {
+struct lsc_task_state lsc_read_task(struct lsc_task_record *task, uint32_t threads) {
   const struct lsc_task_label *label = atomic_load_explicit(&task->label, memory_order_acquire);
   struct lsc_task_times times = lsc_task_read(task);
   uint64_t done = atomic_load_explicit(&task->done, memory_order_relaxed);
   uint32_t thread = atomic_load_explicit(&task->thread, memory_order_relaxed);
+  return (struct lsc_task_state){.label = label,
+                                 .done = done,
+                                 .steps = times.steps,
+                                 .running = times.running,
+                                 .suspended = times.suspended,
+                                 .thread = thread < threads ? thread : LSC_TASK_NO_THREAD};
+}
+
+struct lsc_task_info lsc_describe_task(struct lsc_clock_map *map, const struct lsc_task_record *task,
+                                       const struct lsc_task_state *state) {
   return (struct lsc_task_info){.index = task->index,
                                 .kind = task->kind,
-                                .name = label->name,
-                                .coro_name = label->coro_name,
-                                .thread_index = thread < threads ? (int64_t)thread : -1,
+                                .name = state->label->name,
+                                .coro_name = state->label->coro_name,
+                                .thread_index = state->thread == LSC_TASK_NO_THREAD ? -1 : (int64_t)state->thread,
                                 .created_ns = lsc_clock_map_ns(map, task->created),
-                                .done_ns = done ? lsc_clock_map_ns(map, done) : LSC_NEVER,
-                                .steps = (int64_t)times.steps,
-                                .running_ns = ticks_to_ns(map, times.running),
-                                .suspended_ns = ticks_to_ns(map, times.suspended)};
+                                .done_ns = state->done ? lsc_clock_map_ns(map, state->done) : LSC_NEVER,
+                                .steps = (int64_t)state->steps,
+                                .running_ns = ticks_to_ns(map, state->running),
+                                .suspended_ns = ticks_to_ns(map, state->suspended)};
+}
+
+struct lsc_task_info lsc_snapshot_task(struct lsc_snapshot *s, size_t index) {
+  const struct lsc_task_record *task = lsc_registry_get(&s->streams->state->tasks, (uint32_t)index);
+  return lsc_describe_task(&s->map, task, &s->task[index]);
 }
 
 lsc_status lsc_describe_tasks(struct lsc_snapshot *s, struct lsc_streams *streams) {
@@ -58,7 +73,7 @@ lsc_status lsc_describe_tasks(struct lsc_snapshot *s, struct lsc_streams *stream
   s->task = malloc((s->tasks + 1) * sizeof *s->task);
   if (!s->task) return lsc_fail(LSC_NO_MEMORY, "no memory for the table of %zu tasks", s->tasks);
   for (uint32_t i = 0; i < s->tasks; i++)
-    s->task[i] = lsc_describe_task(&s->map, lsc_registry_get(&streams->state->tasks, i), streams->threads);
+    s->task[i] = lsc_read_task(lsc_registry_get(&streams->state->tasks, i), streams->threads);
   for (size_t i = 0; i < s->open; i++) s->open_call[i].await_ns = open_await_ns(s, streams, s->open_call[i].row, now);
   return LSC_OK;
 }

@@ -69,6 +69,12 @@ struct lsc_thread_label {
 
 #define LSC_OS_NAME 16
 
+/* Rows, and for who reads them the next one. */
+struct lsc_row_list {
+  size_t count, capacity, next;
+  struct lsc_row *row[];
+};
+
 struct lsc_track {
   /* Hot, the owner's alone. */
   struct lsc_row *next, *limit; /* of the current chunk; equal where the next call needs a new one */
@@ -110,7 +116,7 @@ struct lsc_track {
   /* The collector's: where the next snapshot begins, and the calls before that which were open at the last commit. */
   struct lsc_chunk *cursor_chunk; /* NULL: `first` */
   uint32_t cursor_row;
-  struct lsc_row **carried;
+  struct lsc_row_list *carried; /* or NULL */
   size_t carried_count;
   uint64_t reported_dropped, reported_slow_ticks;
   int marked; /* some call of it was ended by mark; under the session's `commit` */

@@ -45,15 +45,71 @@ static uint64_t nearness(const struct lsc_clock_map *map) {
   return (UINT64_C(1) << LSC_CLOCK_SHIFT) / slowest + 1;
 }
 
+static size_t lanes_of(const struct lsc_streams *streams) { return streams->count + streams->tasks; }
+
+static struct lsc_levels *levels_of(const struct lsc_streams *streams, size_t lane) {
+  return lane < streams->count ? &streams->stream[lane].levels : &streams->task_levels[lane - streams->count];
+}
+
+/* 1: the stack still lies among those of all lanes. */
+static int is_shared(const struct lsc_walk *walk, const struct lsc_levels *levels) {
+  return (uintptr_t)levels->level - (uintptr_t)walk->levels < walk->level_count * sizeof *walk->levels;
+}
+
+static void free_levels(struct lsc_walk *walk) {
+  for (size_t i = 0; i < lanes_of(walk->streams); i++) {
+    struct lsc_levels *levels = levels_of(walk->streams, i);
+    if (!is_shared(walk, levels)) free(levels->level);
+    levels->level = NULL;
+  }
+  free(walk->levels);
+  walk->levels = NULL;
+  walk->level_count = 0;
+}
+
+/* In one piece of memory, each as deep as it was the last time, and for one call before the first. */
+static lsc_status make_levels(struct lsc_walk *walk) {
+  size_t count = 0, lanes = lanes_of(walk->streams);
+  for (size_t i = 0; i < lanes; i++) {
+    struct lsc_levels *levels = levels_of(walk->streams, i);
+    if (!levels->count) levels->count = 1;
+    count += (size_t)levels->count + 1;
+  }
+  struct lsc_level *next = walk->levels = malloc((count + 1) * sizeof *walk->levels);
+  if (!next) return lsc_fail(LSC_NO_MEMORY, "no memory for the stacks of %zu lanes", lanes);
+  walk->level_count = count + 1;
+  for (size_t i = 0; i < lanes; i++) {
+    struct lsc_levels *levels = levels_of(walk->streams, i);
+    levels->level = next;
+    next += levels->count + 1;
+  }
+  return LSC_OK;
+}
+
 lsc_status lsc_walk_init(struct lsc_walk *walk, struct lsc_clock_map *map, struct lsc_streams *streams) {
   *walk = (struct lsc_walk){.map = map, .streams = streams, .near = nearness(map)};
-  walk->heap = malloc((streams->count + 1) * sizeof *walk->heap);
-  if (!walk->heap) return lsc_fail(LSC_NO_MEMORY, "no memory to merge %zu threads", streams->count);
-  return enlarge(walk);
+  lsc_status status = lsc_walk_ready(walk);
+  return status == LSC_OK ? enlarge(walk) : status;
+}
+
+lsc_status lsc_walk_ready(struct lsc_walk *walk) {
+  if (walk->heap) return LSC_OK;
+  lsc_status status = make_levels(walk);
+  if (status != LSC_OK) return status;
+  walk->heap = malloc((walk->streams->count + 1) * sizeof *walk->heap);
+  if (walk->heap) return LSC_OK;
+  free_levels(walk);
+  return lsc_fail(LSC_NO_MEMORY, "no memory to merge %zu threads", walk->streams->count);
+}
+
+void lsc_walk_rest(struct lsc_walk *walk) {
+  free_levels(walk);
+  free(walk->heap);
+  walk->heap = NULL;
 }
 
 void lsc_walk_free(struct lsc_walk *walk) {
-  free(walk->heap);
+  if (walk->streams) lsc_walk_rest(walk);
   free(walk->block.call);
   free(walk->block.time);
   free(walk->place);
@@ -63,16 +119,16 @@ void lsc_walk_free(struct lsc_walk *walk) {
 static void clear_levels(struct lsc_levels *levels) {
   const lsc_parent nobody = lsc_parent_make(LSC_NO_CALL, LSC_NO_REGION);
   for (uint32_t i = 0; i < levels->count; i++) levels->level[i + 1] = (struct lsc_level){nobody, 0};
-  if (levels->count) levels->level[0] = (struct lsc_level){nobody, LSC_NO_STAMP};
+  levels->level[0] = (struct lsc_level){nobody, LSC_NO_STAMP};
 }
 
-static lsc_status reach_level(struct lsc_levels *levels, uint32_t depth) {
-  struct lsc_levels larger = {.count = depth < 8 ? 8 : 2 * depth};
+static lsc_status reach_level(const struct lsc_walk *walk, struct lsc_levels *levels, uint32_t depth) {
+  struct lsc_levels larger = {.count = depth < 4 ? 4 : 2 * depth};
   larger.level = malloc(((size_t)larger.count + 1) * sizeof *larger.level);
   if (!larger.level) return lsc_fail(LSC_NO_MEMORY, "no memory for calls nested %u deep", depth);
   clear_levels(&larger);
-  if (levels->count) memcpy(larger.level, levels->level, ((size_t)levels->count + 1) * sizeof *larger.level);
-  free(levels->level);
+  memcpy(larger.level, levels->level, ((size_t)levels->count + 1) * sizeof *larger.level);
+  if (!is_shared(walk, levels)) free(levels->level);
   *levels = larger;
   return LSC_OK;
 }
@@ -84,11 +140,10 @@ void lsc_walk_begin(struct lsc_walk *walk) {
   walk->last = 0;
   for (size_t i = 0; i < streams->count; i++) {
     struct lsc_stream *stream = &streams->stream[i];
-    clear_levels(&stream->levels);
     lsc_stream_rewind(stream);
-    if (stream->head) walk->heap[walk->count++] = (struct lsc_walk_item){stream->head_start, stream};
+    if (stream->head) walk->heap[walk->count++] = (struct lsc_walk_item){lsc_stream_start(stream), stream};
   }
-  for (uint32_t i = 0; i < streams->tasks; i++) clear_levels(&streams->task_levels[i]);
+  for (size_t i = 0; i < lanes_of(streams); i++) clear_levels(levels_of(streams, i));
   for (size_t i = walk->count / 2; i-- > 0;) sift_down(walk, i);
 }
 
@@ -117,10 +172,10 @@ static lsc_status take_rare(struct lsc_walk *walk, struct lsc_stream *stream, st
   struct lsc_levels *levels = row->task ? &walk->streams->task_levels[row->task - 1] : &stream->levels;
   uint64_t end = atomic_load_explicit(&row->end, memory_order_relaxed);
   uint32_t depth = lsc_row_depth(row);
-  lsc_status status = depth < levels->count ? LSC_OK : reach_level(levels, depth);
+  lsc_status status = depth < levels->count ? LSC_OK : reach_level(walk, levels, depth);
   if (status != LSC_OK) return status;
   if (row == lsc_stream_next_open(stream)) {
-    stream->open_next++;
+    stream->open->next++;
     end = LSC_NO_STAMP;
   }
   put_call(call, time, id, row, start, end, levels, levels->level);
@@ -131,8 +186,8 @@ static lsc_status take_rare(struct lsc_walk *walk, struct lsc_stream *stream, st
 }
 
 /*
- * Takes the row at the head of the stream, and those that lie behind it one after the other, as long as they begin
- * before `bound` and the block has fewer than `most`.
+ * Takes the row at the head of the stream on top, and those that lie behind it one after the other, as long as they
+ * begin before `bound` and the block has fewer than `most`.
  */
 static lsc_status take_rows(struct lsc_walk *walk, struct lsc_stream *stream, uint64_t bound, uint32_t most) {
   struct lsc_row *row = stream->head, *end, *next = lsc_stream_rest(stream, &end), *begin = next;
@@ -141,7 +196,7 @@ static lsc_status take_rows(struct lsc_walk *walk, struct lsc_stream *stream, ui
   uint32_t levels = stream->levels.count, id = walk->block.first + walk->block.count;
   struct lsc_block_call *call = walk->block.call + walk->block.count, *full = walk->block.call + most;
   struct lsc_call_times *time = walk->block.time + walk->block.count;
-  uint64_t start = stream->head_start, last = walk->last, near = walk->near;
+  uint64_t start = walk->heap->start, last = walk->last, near = walk->near;
   lsc_status status = LSC_OK;
   int may_tie = walk->may_tie;
   do {
@@ -167,8 +222,10 @@ static lsc_status take_rows(struct lsc_walk *walk, struct lsc_stream *stream, ui
   walk->last = last;
   lsc_stream_skip(stream, (uint32_t)(next - begin));
   stream->head = row;
-  stream->head_start = start;
-  if (!row) lsc_stream_advance(stream);
+  walk->heap->start = start;
+  if (row) return status;
+  lsc_stream_advance(stream);
+  if (stream->head) walk->heap->start = lsc_stream_start(stream);
   return status;
 }
 
@@ -182,8 +239,7 @@ static lsc_status take_top(struct lsc_walk *walk, uint32_t most) {
     bound = other.start + (stream < other.stream);
   }
   lsc_status status = take_rows(walk, stream, bound, most);
-  if (stream->head) heap->start = stream->head_start;
-  else *heap = heap[--walk->count];
+  if (!stream->head) *heap = heap[--walk->count];
   if (walk->count > 1) sift_down(walk, 0);
   return status;
 }

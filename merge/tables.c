@@ -178,17 +178,17 @@ static void put_label(struct making *m, int64_t lane, unsigned apis) {
   put_text(m, id, LSC_LANE_NAME, name, length);
 }
 
-static void put_lane(struct making *m, const struct lsc_lane_info *info) {
+static void put_lane(struct making *m, int64_t lane, const struct lsc_lane_sums *sums) {
   const enum lsc_table_id id = LSC_TABLE_LANE;
   int64_t origin = m->run->input[m->run->origin].start_ns;
   put(m, id, LSC_LANE_RANKS, m->rank);
-  put(m, id, LSC_LANE_LANES, info->lane);
-  put_label(m, info->lane, info->apis);
-  put(m, id, LSC_LANE_CALLS, (int64_t)info->calls);
-  put(m, id, LSC_LANE_OPEN_CALLS, (int64_t)info->open_calls);
-  put(m, id, LSC_LANE_FIRST, info->first_ns - origin);
-  put(m, id, LSC_LANE_LAST, info->last_ns - origin);
-  put(m, id, LSC_LANE_BUSY, info->busy_ns);
+  put(m, id, LSC_LANE_LANES, lane);
+  put_label(m, lane, sums->apis);
+  put(m, id, LSC_LANE_CALLS, (int64_t)sums->calls);
+  put(m, id, LSC_LANE_OPEN_CALLS, (int64_t)sums->open_calls);
+  put(m, id, LSC_LANE_FIRST, sums->first_ns - origin);
+  put(m, id, LSC_LANE_LAST, sums->last_ns - origin);
+  put(m, id, LSC_LANE_BUSY, sums->busy_ns);
   end_row(m, id);
 }
 
@@ -206,9 +206,9 @@ static void put_lanes(struct making *m) {
     lsc_lane_sums_add(&sums[place], call->api, call->start, call->end, call->open);
   }
   for (size_t i = 0; i < 1 + threads + tasks && !m->status; i++) {
-    m->all->apis |= sums[i].info.apis;
-    sums[i].info.lane = i == 0 ? -1 : i <= threads ? -1 - (int64_t)i : (int64_t)(i - 1 - threads);
-    if (sums[i].info.calls || sums[i].info.open_calls) put_lane(m, &sums[i].info);
+    m->all->apis |= sums[i].apis;
+    int64_t lane = i == 0 ? -1 : i <= threads ? -1 - (int64_t)i : (int64_t)(i - 1 - threads);
+    if (sums[i].calls || sums[i].open_calls) put_lane(m, lane, &sums[i]);
   }
   free(sums);
 }

@@ -103,6 +103,8 @@ static void lay_out(struct lsc_buckets *buckets) {
 
 lsc_status lsc_buckets_new(const struct lsc_fill *fill, int without_even, struct lsc_buckets **out) {
   const struct lsc_snapshot *s = fill->snapshot;
+  lsc_status status = lsc_snapshot_ready(fill->snapshot);
+  if (status) return status;
   struct lsc_buckets *buckets = calloc(1, sizeof *buckets);
   if (!buckets) return lsc_fail(LSC_NO_MEMORY, "no memory for rows of /events");
   buckets->fill = fill;

@@ -16,10 +16,7 @@
 #define LONGEST_GRACE 10000000000
 
 static void start(struct lsc_collection *c, const lsc_save_options *options) {
-  for (int i = 0; i < LSC_TABLE_COUNT; i++) {
-    lsc_table_init(&c->mine[i], &lsc_table_descs[i]);
-    lsc_table_init(&c->merged[i], &lsc_table_descs[i]);
-  }
+  for (int i = 0; i < LSC_TABLE_COUNT; i++) lsc_table_init(&c->merged[i], &lsc_table_descs[i]);
   lsc_metadata_init(&c->metadata);
   lsc_collection_enter(c, LSC_STEP_ARGUMENTS);
   lsc_collection_note(c, lsc_options_take(options, &c->options));
@@ -103,10 +100,7 @@ static void finish(struct lsc_collection *c, lsc_status status) {
   if (status == LSC_OK) keep_results(c);
   if (c->has_snapshot && status == LSC_OK) lsc_snapshot_commit(&c->snapshot);
   else if (c->has_snapshot) lsc_snapshot_drop(&c->snapshot);
-  for (int i = 0; i < LSC_TABLE_COUNT; i++) {
-    lsc_table_free(&c->mine[i]);
-    lsc_table_free(&c->merged[i]);
-  }
+  for (int i = 0; i < LSC_TABLE_COUNT; i++) lsc_table_free(&c->merged[i]);
   lsc_metadata_free(&c->metadata);
   lsc_names_free(&c->names);
   lsc_reserve_end(&c->reserve);

@@ -82,7 +82,7 @@ struct lsc_collection {
   struct lsc_reserve reserve; /* rank 0 */
   uint32_t *ids;          /* fill.region_ids */
   uint64_t events;        /* of all ranks */
-  struct lsc_table mine[LSC_TABLE_COUNT];        /* this rank's rows, until they are gathered */
+  struct lsc_table_size mine[LSC_TABLE_COUNT];   /* of this rank */
   struct lsc_table_size sizes[LSC_TABLE_COUNT];  /* of all ranks */
   struct lsc_table merged[LSC_TABLE_COUNT]; /* rank 0: rows on their way to the file, or all of them */
   int keeps;                                /* rank 0: all of them */
@@ -117,13 +117,13 @@ lsc_status lsc_collection_agree(struct lsc_collection *c, enum lsc_agreement agr
  * what fails. */
 void lsc_collection_merge(struct lsc_collection *c);
 
-/* gather.c: this rank's tables, how large all ranks' are, and all of them into rank 0's file. The last two are
- * collective. They note what fails. */
-void lsc_collection_fill_tables(struct lsc_collection *c);
+/* gather.c: how large all ranks' tables are, and all of them into rank 0's file; then the snapshot forgets its lanes.
+ * Collective; they note what fails. */
 void lsc_collection_count_tables(struct lsc_collection *c);
 void lsc_collection_gather(struct lsc_collection *c);
-/* Bytes of tables up to which rank 0 keeps them for the report; for tests. */
-extern uint64_t lsc_report_most;
+/* Bytes of tables beyond which rank 0 never keeps them for the report, and up to which it does so however little it
+ * recorded itself; for tests. */
+extern uint64_t lsc_report_most, lsc_report_least;
 
 /*
  * store.c: the merged file under its temporary name, complete and closed on every rank. Collective. As

@@ -10,13 +10,8 @@
 #include "h5.h"
 #include "metadata.h"
 
-/* Over all ranks; text: bytes of all texts together. */
-struct lsc_table_size {
-  uint64_t rows, text;
-};
-
 struct lsc_contents {
-  const struct lsc_table_size *sizes; /* [LSC_TABLE_COUNT] */
+  const struct lsc_table_size *sizes; /* [LSC_TABLE_COUNT] of all ranks */
   const struct lsc_fill *fill;        /* only its apis, threads and tasks: which columns there are */
   uint64_t events;                    /* rows of /events, of all ranks */
   int level;                          /* of zlib, 1 to 9: /events is compressed; 0: it is not */

@@ -7,31 +7,56 @@
 #include "create.h"
 #include "message.h"
 #include "progress.h"
+#include "task.h"
+#include "track.h"
 
-#define BLOCK_ROWS 4096 /* of each table in one piece of a rank, and of one table before it is written */
+#define BLOCK_ROWS 1024 /* of each table in one piece of a rank, and of one table before it is written */
 
-uint64_t lsc_report_most = (uint64_t)64 << 20;
+#define REPORT_PART 8 /* of what rank 0 recorded, one byte in so many for the report */
+
+uint64_t lsc_report_most = (uint64_t)64 << 20, lsc_report_least = (uint64_t)1 << 20;
 
 /* This rank's rows of every table; none once something has failed. */
-void lsc_collection_fill_tables(struct lsc_collection *c) {
+static void size_tables(struct lsc_collection *c) {
   lsc_collection_enter(c, LSC_STEP_TABLES);
-  lsc_status status = c->status ? LSC_OK : lsc_fill_tables(&c->fill, c->mine);
-  if (!status) return;
-  for (int i = 0; i < LSC_TABLE_COUNT; i++) lsc_table_free(&c->mine[i]);
-  lsc_collection_note(c, lsc_fail(status, "no memory for the tables of rank %d", c->coll->rank));
+  for (int i = 0; i < LSC_TABLE_COUNT; i++)
+    c->mine[i] = c->status ? (struct lsc_table_size){0, 0} : lsc_fill_size(&c->fill, (enum lsc_table_id)i);
 }
 
 void lsc_collection_count_tables(struct lsc_collection *c) {
   enum { COUNTS = 2 * LSC_TABLE_COUNT };
   uint64_t mine[COUNTS], before[COUNTS], all[COUNTS] = {0};
+  size_tables(c);
   for (int i = 0; i < LSC_TABLE_COUNT; i++) {
     mine[2 * i] = c->mine[i].rows;
-    mine[2 * i + 1] = lsc_table_text_bytes(&c->mine[i]);
+    mine[2 * i + 1] = c->mine[i].text;
   }
   lsc_collection_enter(c, LSC_STEP_COUNTS);
   lsc_collection_came(
       c, lsc_coll_scan(c->coll, LSC_TAG_COUNTS, COUNTS, mine, before, all, lsc_collection_deadline(c)));
   for (int i = 0; i < LSC_TABLE_COUNT; i++) c->sizes[i] = (struct lsc_table_size){all[2 * i], all[2 * i + 1]};
+}
+
+/* Bytes of all ranks' tables in memory. */
+static uint64_t bytes_of_tables(const struct lsc_collection *c) {
+  uint64_t bytes = 0;
+  for (int i = 0; i < LSC_TABLE_COUNT; i++) {
+    const struct lsc_table_desc *desc = &lsc_table_descs[i];
+    bytes += c->sizes[i].text;
+    for (int k = 0; k < desc->columns; k++) bytes += c->sizes[i].rows * lsc_type_size(desc->column[k].type);
+  }
+  return bytes;
+}
+
+/* Bytes for the report: who wants the calls in memory wants the tables, too. */
+static uint64_t room_for_report(const struct lsc_collection *c) {
+  const struct lsc_snapshot *s = &c->snapshot;
+  if (c->options.keep_events && c->coll->size == 1) return lsc_report_most;
+  uint64_t recorded = s->calls * sizeof(struct lsc_row) + s->threads * sizeof(struct lsc_track) +
+                      s->tasks * sizeof(struct lsc_task_record) + c->mine[LSC_TABLE_THREAD].text +
+                      c->mine[LSC_TABLE_TASK].text;
+  uint64_t room = recorded / REPORT_PART < lsc_report_least ? lsc_report_least : recorded / REPORT_PART;
+  return room < lsc_report_most ? room : lsc_report_most;
 }
 
 /* One rank's part in the exchange, and on rank 0 what has come. */
@@ -43,32 +68,29 @@ struct exchange {
   struct lsc_name_index names;       /* of /region_table */
 };
 
+/* Rows of one table from x->given on, of those that there are. */
+static lsc_status encode_next(const struct exchange *x, enum lsc_table_id id, struct lsc_buffer *out) {
+  struct lsc_table table;
+  size_t rows = x->c->mine[id].rows, first = x->given < rows ? x->given : rows;
+  size_t count = rows - first < BLOCK_ROWS ? rows - first : BLOCK_ROWS;
+  lsc_table_init(&table, &lsc_table_descs[id]);
+  lsc_status status = lsc_fill_rows(&x->c->fill, id, first, count, &table);
+  if (!status) status = lsc_table_encode(&table, out);
+  lsc_table_free(&table);
+  return status;
+}
+
 static lsc_status next_block(void *ctx, struct lsc_buffer *out, int *more) {
   struct exchange *x = ctx;
   lsc_status status = LSC_OK;
   size_t end = x->given + BLOCK_ROWS;
   *more = 0;
   for (int i = 0; i < LSC_TABLE_COUNT && !status; i++) {
-    const struct lsc_table *table = &x->c->mine[i];
-    size_t first = x->given < table->rows ? x->given : table->rows;
-    size_t count = table->rows - first < BLOCK_ROWS ? table->rows - first : BLOCK_ROWS;
-    status = lsc_table_encode_rows(table, first, count, out);
-    if (end < table->rows) *more = 1;
+    status = encode_next(x, (enum lsc_table_id)i, out);
+    if (end < x->c->mine[i].rows) *more = 1;
   }
   x->given = end;
   return status ? lsc_fail(status, "no memory to send the tables of rank %d", x->c->coll->rank) : LSC_OK;
-}
-
-static uint64_t bytes_of(const struct lsc_table *table) {
-  uint64_t bytes = lsc_table_text_bytes(table);
-  for (int k = 0; k < table->desc->columns; k++) bytes += table->column[k].data.size;
-  return bytes;
-}
-
-static void keep_or_not(struct lsc_collection *c) {
-  uint64_t bytes = 0;
-  for (int i = 0; i < LSC_TABLE_COUNT; i++) bytes += bytes_of(&c->merged[i]);
-  if (bytes > lsc_report_most) c->keeps = 0;
 }
 
 /* Writes what of a table is not yet in the file, and forgets it unless the report is to have it. */
@@ -95,7 +117,6 @@ static lsc_status take_block(void *ctx, int rank, struct lsc_reader *bytes) {
     status = lsc_table_decode_append(&c->merged[i], bytes);
     if (status) lsc_fail(status, "the tables of rank %d could not be merged: %s", rank, lsc_strerror(status));
   }
-  if (!status && c->keeps) keep_or_not(c);
   for (int i = 0; i < LSC_TABLE_COUNT && !status; i++) {
     if (c->merged[i].rows - x->written[i] < BLOCK_ROWS) continue;
     status = write_table(x, (enum lsc_table_id)i);
@@ -121,11 +142,12 @@ static lsc_status write_rest(struct exchange *x) {
 void lsc_collection_gather(struct lsc_collection *c) {
   struct exchange x = {.c = c, .names = {.names = &c->names}};
   const struct lsc_pieces pieces = {next_block, take_block, &x};
+  c->keeps = c->keeps && bytes_of_tables(c) <= room_for_report(c);
   if (!c->status) lsc_collection_enter(c, LSC_STEP_GATHER);
   lsc_status mine = c->status ? LSC_NO_MEMORY : LSC_OK; /* what it is comes with the agreement */
   lsc_status status = lsc_coll_pieces(c->coll, LSC_TAG_TABLES, mine, &pieces, lsc_collection_deadline(c));
   if (status && !c->status) lsc_collection_came(c, status);
-  for (int i = 0; i < LSC_TABLE_COUNT; i++) lsc_table_free(&c->mine[i]);
+  if (c->has_snapshot) lsc_snapshot_forget_lanes(&c->snapshot);
   if (!c->coll->rank && !c->status) lsc_collection_note(c, write_rest(&x));
   lsc_name_index_free(&x.names);
 }

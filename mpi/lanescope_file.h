@@ -27,7 +27,8 @@ typedef struct lsc_save_options {
   const char *python_version; /* goes into /metadata, or NULL */
   const char *command_line;   /* goes into /metadata; NULL: what the operating system knows */
   lsc_report **report;        /* if not NULL: receives the report on rank 0; NULL on the others, on failure, and
-                                 where the small tables are larger than 64 MiB, which the file has */
+                                 where the small tables, which the file has, are large: more than 64 MiB, or more than
+                                 1 MiB and, without keep_events, an eighth of what rank 0 recorded itself */
   char *written;              /* if not NULL: receives the path of the file that holds this rank's calls */
   size_t written_size;        /* bytes in written; a longer path is cut */
   int keep_events;            /* 1: where this is the only rank, the report holds /events, too */

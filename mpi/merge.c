@@ -20,7 +20,7 @@ static void share_origin(struct lsc_collection *c) {
 }
 
 static int has_tasks(const struct lsc_snapshot *snapshot) {
-  return snapshot->lanes && snapshot->lane[snapshot->lanes - 1].lane >= 0;
+  return snapshot->lanes && snapshot->last_lane >= 0;
 }
 
 /* What any rank has decides which columns there are. */
@@ -75,8 +75,7 @@ static void take_names(struct lsc_collection *c) {
 
 void lsc_collection_merge(struct lsc_collection *c) {
   static void (*const parts[])(struct lsc_collection *) = {
-      share_origin, unite_flags, unite_names, share_offsets, lsc_collection_fill_tables,
-      lsc_collection_count_tables};
+      share_origin, unite_flags, unite_names, share_offsets, lsc_collection_count_tables};
   for (size_t i = 0; i < sizeof parts / sizeof *parts && !c->broken; i++) parts[i](c);
   if (!c->status) take_names(c);
 }

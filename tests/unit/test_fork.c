@@ -49,7 +49,8 @@ static int opens_its_own(lsc_session inherited) {
   if (lsc_region("child's own", &id) != LSC_OK) return 3;
   for (int i = 0; i < 100; i++)
     if (lsc_begin(own, id) != LSC_OK || lsc_end(own, id) != LSC_OK) return 4;
-  if (lsc_snapshot_take(own, &s) != LSC_OK || s.completed != 100 || s.threads != 1 || s.thread[0].native_id != getpid())
+  if (lsc_snapshot_take(own, &s) != LSC_OK || s.completed != 100 || s.threads != 1 ||
+      lsc_snapshot_thread(&s, 0).native_id != getpid())
     return 5;
   lsc_snapshot_commit(&s);
   return lsc_session_close(own) == LSC_OK ? 0 : 6;

@@ -172,8 +172,8 @@ START_TEST(tables_are_read_beside_the_calls) {
   ck_assert_int_eq(lsc_lanes_read(session, NULL, 1000, &all), LSC_OK);
   const int64_t *start = column(all, "thread_table", "start_ns", 2), *end = column(all, "thread_table", "end_ns", 2);
   for (int i = 0; i < 2; i++) {
-    ck_assert_int_le(start[i], s.thread[i].start_ns - 1000 + 100);
-    ck_assert_int_ge(start[i], s.thread[i].start_ns - 1000 - 100);
+    ck_assert_int_le(start[i], lsc_snapshot_thread(&s, (size_t)i).start_ns - 1000 + 100);
+    ck_assert_int_ge(start[i], lsc_snapshot_thread(&s, (size_t)i).start_ns - 1000 - 100);
   }
   ck_assert_int_eq(end[0], -1);
   ck_assert_int_ge(end[1], start[1]);

@@ -46,14 +46,13 @@ static void *one_call(void *unused) {
 
 static void check_reason(struct lsc_snapshot *snapshot, const char *reason) {
   struct lsc_fill fill = {.snapshot = snapshot, .hostname = "node"};
-  struct lsc_table tables[LSC_TABLE_COUNT];
-  uint32_t ids[1] = {0};
-  fill.region_ids = ids;
-  ck_assert_int_eq(lsc_fill_tables(&fill, tables), LSC_OK);
-  lsc_column_view view = lsc_table_view(&tables[LSC_TABLE_RANK], LSC_RANK_DROP_REASON);
+  struct lsc_table table;
+  lsc_table_init(&table, &lsc_table_descs[LSC_TABLE_RANK]);
+  ck_assert_int_eq(lsc_fill_rows(&fill, LSC_TABLE_RANK, 0, 1, &table), LSC_OK);
+  lsc_column_view view = lsc_table_view(&table, LSC_RANK_DROP_REASON);
   ck_assert_uint_eq(view.offsets[1], strlen(reason));
   ck_assert_mem_eq(view.text, reason, strlen(reason));
-  for (int i = 0; i < LSC_TABLE_COUNT; i++) lsc_table_free(&tables[i]);
+  lsc_table_free(&table);
 }
 
 /* Takes a snapshot of what was kept, and counts the rest as dropped. */

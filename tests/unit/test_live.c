@@ -142,7 +142,7 @@ struct page {
 /* The worker that a thread of the table is, or -1; its label is never older than before. */
 static int worker_of(struct page *page, int64_t thread) {
   int number, version;
-  const struct lsc_thread_info *info = &page->s.thread[thread];
+  const struct lsc_thread_info now = lsc_snapshot_thread(&page->s, (size_t)thread), *info = &now;
   if (sscanf(info->name, "worker %d, version %d", &number, &version) != 2) return -1;
   unit_must(info->ident == number);
   unit_must(info->daemon == version % 2);
@@ -215,7 +215,7 @@ static void check_snapshot(struct page *page) {
   page->step = malloc((s->calls + 1) * sizeof *page->step);
   ck_assert(worker && page->step);
   for (size_t i = 0; i < s->threads; i++) {
-    unit_must(s->thread[i].index == (int64_t)i);
+    unit_must(lsc_snapshot_thread(s, (size_t)i).index == (int64_t)i);
     worker[i] = worker_of(page, (int64_t)i);
   }
   for (uint32_t call = 0; call < s->calls; call++) check_call(page, call, worker);

@@ -32,16 +32,16 @@ START_TEST(a_thread_that_gave_its_memory_back_still_counts_right) {
   pthread_join(unit_start(record_many, NULL), NULL);
   struct lsc_snapshot s = take(2, 3 + MANY, 1);
   check_shares_memory(&s, 0, 4);
-  ck_assert(s.thread[0].end_ns == LSC_NEVER);
-  ck_assert_str_eq(s.thread[0].name, "leaving");
+  ck_assert(lsc_snapshot_thread(&s, 0).end_ns == LSC_NEVER);
+  ck_assert_str_eq(lsc_snapshot_thread(&s, 0).name, "leaving");
   ck_assert_uint_eq(s.lane[0].calls, 3);
   ck_assert_uint_eq(s.lane[1].calls, MANY);
   lsc_snapshot_commit(&s);
   commit(2, 0, 1);
   let_go(thread);
   s = take(2, 0, 1);
-  ck_assert(s.thread[0].end_ns != LSC_NEVER);
-  ck_assert_str_eq(s.thread[0].name, "leaving");
+  ck_assert(lsc_snapshot_thread(&s, 0).end_ns != LSC_NEVER);
+  ck_assert_str_eq(lsc_snapshot_thread(&s, 0).name, "leaving");
   lsc_snapshot_commit(&s);
   close_session();
 }
@@ -152,9 +152,9 @@ START_TEST(what_was_read_of_a_thread_that_ended_meanwhile_is_dropped) {
   do_stage(2);
   pthread_join(thread, NULL);
   let_go(collector);
-  ck_assert_str_eq(s.thread[0].name, "renamed");
-  ck_assert(s.thread[0].end_ns != LSC_NEVER);
-  ck_assert_int_gt(s.thread[0].cpu_ns, 0);
+  ck_assert_str_eq(lsc_snapshot_thread(&s, 0).name, "renamed");
+  ck_assert(lsc_snapshot_thread(&s, 0).end_ns != LSC_NEVER);
+  ck_assert_int_gt(lsc_snapshot_thread(&s, 0).cpu_ns, 0);
   lsc_snapshot_commit(&s);
   close_session();
 }

@@ -267,10 +267,10 @@ START_TEST(the_hook_runs_once_a_thread_and_session) {
   ck_assert_int_eq(hook_calls, 2);
   struct lsc_snapshot snapshot = must_take(s);
   ck_assert_uint_eq(snapshot.threads, 1);
-  ck_assert_str_eq(snapshot.thread[0].name, "hooked 1");
-  ck_assert_int_eq(snapshot.thread[0].ident, 4711);
-  ck_assert_int_eq(snapshot.thread[0].daemon, 1);
-  ck_assert_int_eq(snapshot.thread[0].native_id, getpid());
+  ck_assert_str_eq(lsc_snapshot_thread(&snapshot, 0).name, "hooked 1");
+  ck_assert_int_eq(lsc_snapshot_thread(&snapshot, 0).ident, 4711);
+  ck_assert_int_eq(lsc_snapshot_thread(&snapshot, 0).daemon, 1);
+  ck_assert_int_eq(lsc_snapshot_thread(&snapshot, 0).native_id, getpid());
   lsc_snapshot_drop(&snapshot);
   lsc_session_close(s);
   lsc_session_close(other);
@@ -298,7 +298,7 @@ START_TEST(destructors_of_the_thread_still_record_on_its_lane) {
   struct lsc_snapshot snapshot = must_take(late_session);
   ck_assert_uint_eq(snapshot.threads, 1);
   ck_assert_uint_eq(snapshot.completed, 2);
-  ck_assert(snapshot.thread[0].end_ns != LSC_NEVER);
+  ck_assert(lsc_snapshot_thread(&snapshot, 0).end_ns != LSC_NEVER);
   lsc_snapshot_drop(&snapshot);
   lsc_session_close(late_session);
 }

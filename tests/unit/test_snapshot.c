@@ -84,7 +84,7 @@ static struct worker worker[THREADS];
 /* Finds the note of each row by its thread and start; every note is found once among completed calls. */
 static struct note *note_of(struct lsc_snapshot *s, uint32_t call) {
   const struct lsc_row *row = s->row[call];
-  struct worker *w = &worker[atoi(s->thread[lsc_row_thread(row)].name + strlen("worker "))];
+  struct worker *w = &worker[atoi(lsc_snapshot_thread(s, (size_t)lsc_row_thread(row)).name + strlen("worker "))];
   int64_t start = lsc_clock_map_ns(&s->map, row->start);
   int low = 0, high = w->notes;
   while (low < high) {
@@ -103,7 +103,7 @@ static void check_parent(struct lsc_snapshot *s, uint32_t call, const struct wor
 
 static void check_row(struct lsc_snapshot *s, uint32_t call) {
   const struct lsc_row *row = s->row[call];
-  struct worker *w = &worker[atoi(s->thread[lsc_row_thread(row)].name + strlen("worker "))];
+  struct worker *w = &worker[atoi(lsc_snapshot_thread(s, (size_t)lsc_row_thread(row)).name + strlen("worker "))];
   struct note *note = note_of(s, call);
   ck_assert_ptr_nonnull(note);
   note->call = call;
@@ -199,7 +199,8 @@ START_TEST(each_call_is_reported_once_and_as_it_was) {
   ck_assert_uint_eq(s.completed, THREADS * CALLS + open);
   check_snapshot(&s);
   ck_assert_uint_eq(count_seen(), 2 * THREADS * CALLS);
-  for (int t = 0; t < THREADS; t++) ck_assert(s.thread[t].end_ns >= s.thread[t].start_ns);
+  for (size_t t = 0; t < THREADS; t++)
+    ck_assert(lsc_snapshot_thread(&s, t).end_ns >= lsc_snapshot_thread(&s, t).start_ns);
   lsc_snapshot_commit(&s);
   ck_assert_int_eq(take_snapshot(session, &s), LSC_OK);
   ck_assert_uint_eq(s.calls, 0);
@@ -233,14 +234,15 @@ START_TEST(a_thousand_threads_in_turn_are_a_thousand_lanes) {
   for (int i = 0; i < 1000; i++) {
     char name[32];
     snprintf(name, sizeof name, "short %d", i);
-    ck_assert_str_eq(s.thread[i].name, name);
-    ck_assert_int_eq(s.thread[i].index, i);
-    ck_assert_int_ge(s.thread[i].cpu_ns, 0);
+    ck_assert_str_eq(lsc_snapshot_thread(&s, (size_t)i).name, name);
+    ck_assert_int_eq(lsc_snapshot_thread(&s, (size_t)i).index, i);
+    ck_assert_int_ge(lsc_snapshot_thread(&s, (size_t)i).cpu_ns, 0);
     ck_assert_int_eq(s.lane[i].lane, -2 - i);
     ck_assert_uint_eq(s.lane[i].calls, (uint64_t)(i % 3 + 1));
-    if (i) ck_assert_int_ge(s.thread[i].start_ns, s.thread[i - 1].end_ns);
-    ck_assert_int_ge(s.lane[i].first_ns, s.thread[i].start_ns);
-    ck_assert_int_le(s.lane[i].last_ns, s.thread[i].end_ns);
+    if (i)
+      ck_assert_int_ge(lsc_snapshot_thread(&s, (size_t)i).start_ns, lsc_snapshot_thread(&s, (size_t)i - 1).end_ns);
+    ck_assert_int_ge(s.lane[i].first_ns, lsc_snapshot_thread(&s, (size_t)i).start_ns);
+    ck_assert_int_le(s.lane[i].last_ns, lsc_snapshot_thread(&s, (size_t)i).end_ns);
   }
   lsc_snapshot_commit(&s);
   lsc_session_close(short_session);

@@ -155,8 +155,8 @@ static void make_fibers(void) {
   }
 }
 
-static void check_task_row(const struct lsc_snapshot *s, const struct fiber *f) {
-  const struct lsc_task_info *task = &s->task[f->number];
+static void check_task_row(struct lsc_snapshot *s, const struct fiber *f) {
+  const struct lsc_task_info info = lsc_snapshot_task(s, (size_t)f->number), *task = &info;
   char name[32];
   snprintf(name, sizeof name, "fiber %d", f->number);
   ck_assert_str_eq(task->name, name);
@@ -166,7 +166,7 @@ static void check_task_row(const struct lsc_snapshot *s, const struct fiber *f) 
   ck_assert(task->done_ns != LSC_NEVER);
   ck_assert_int_ge(task->done_ns, task->created_ns);
   ck_assert_int_ge(task->thread_index, 0);
-  ck_assert(f->threads >> atoi(s->thread[task->thread_index].name + strlen("worker ")) & 1);
+  ck_assert(f->threads >> atoi(lsc_snapshot_thread(s, (size_t)task->thread_index).name + strlen("worker ")) & 1);
   ck_assert_int_le(task->running_ns + task->suspended_ns, task->done_ns - task->created_ns + 2000);
 }
 
@@ -303,9 +303,9 @@ START_TEST(the_wait_between_steps_is_suspended_time_of_the_call) {
   ck_assert_uint_eq(s.open, 1);
   ck_assert_int_ge(s.open_call[0].await_ns, ended - left - 3000);
   ck_assert_int_le(s.open_call[0].await_ns, s.taken_ns - leaving + 3000);
-  ck_assert_int_eq(s.task[0].steps, 1);
-  ck_assert_int_eq(s.task[0].suspended_ns, 0);
-  ck_assert_int_eq(s.task[0].done_ns, LSC_NEVER);
+  ck_assert_int_eq(lsc_snapshot_task(&s, 0).steps, 1);
+  ck_assert_int_eq(lsc_snapshot_task(&s, 0).suspended_ns, 0);
+  ck_assert_int_eq(lsc_snapshot_task(&s, 0).done_ns, LSC_NEVER);
   lsc_snapshot_commit(&s);
   lsc_task_enter(task);
   ck_assert_int_eq(lsc_end(session, outer), LSC_OK);
@@ -313,8 +313,8 @@ START_TEST(the_wait_between_steps_is_suspended_time_of_the_call) {
   ck_assert_int_eq(take_snapshot(session, &s), LSC_OK);
   ck_assert_uint_eq(s.completed, 1);
   ck_assert_int_ge(lsc_call_await_ns(&s, s.row[0]), ended - left);
-  ck_assert_int_ge(s.task[0].suspended_ns, ended - left);
-  ck_assert_int_eq(s.task[0].steps, 2);
+  ck_assert_int_ge(lsc_snapshot_task(&s, 0).suspended_ns, ended - left);
+  ck_assert_int_eq(lsc_snapshot_task(&s, 0).steps, 2);
   lsc_snapshot_drop(&s);
   lsc_session_close(session);
 }

@@ -78,7 +78,7 @@ START_TEST(each_short_thread_is_one_lane) {
   ck_assert_uint_eq(s.lanes, count);
   ck_assert_uint_eq(s.open, 0);
   for (size_t i = 0; i < count; i++) {
-    const struct lsc_thread_info *thread = &s.thread[i];
+    const struct lsc_thread_info info = lsc_snapshot_thread(&s, i), *thread = &info;
     long number = atol(thread->name);
     unit_must(thread->index == (int64_t)i && thread->ident == number);
     unit_must(number >= 0 && number < (long)count && !seen[number]++);
@@ -252,9 +252,9 @@ START_TEST(the_cpu_time_of_a_live_thread_is_its_own) {
     struct lsc_snapshot s = must_take(session);
     for (int t = 0; t < 3; t++) high[t] = ask(&teller[t]);
     for (int t = 0; t < 3; t++) {
-      ck_assert_int_le(low[t], s.thread[t].cpu_ns);
-      ck_assert_int_le(s.thread[t].cpu_ns, high[t]);
-      ck_assert(s.thread[t].end_ns == LSC_NEVER);
+      ck_assert_int_le(low[t], lsc_snapshot_thread(&s, (size_t)t).cpu_ns);
+      ck_assert_int_le(lsc_snapshot_thread(&s, (size_t)t).cpu_ns, high[t]);
+      ck_assert(lsc_snapshot_thread(&s, (size_t)t).end_ns == LSC_NEVER);
     }
     lsc_snapshot_commit(&s);
   }
@@ -289,8 +289,8 @@ START_TEST(the_cpu_time_of_an_ended_thread_is_its_own) {
   struct lsc_snapshot s = must_take(session);
   ck_assert_uint_eq(s.threads, 51);
   for (int t = 0; t < 50; t++) {
-    ck_assert_int_le(teller[t].last, s.thread[t + 1].cpu_ns);
-    ck_assert_int_le(s.thread[t + 1].cpu_ns, teller[t].after_end);
+    ck_assert_int_le(teller[t].last, lsc_snapshot_thread(&s, (size_t)(t + 1)).cpu_ns);
+    ck_assert_int_le(lsc_snapshot_thread(&s, (size_t)(t + 1)).cpu_ns, teller[t].after_end);
   }
   lsc_snapshot_drop(&s);
   lsc_session_close(session);
@@ -325,7 +325,7 @@ static void await_ends(size_t threads) {
   for (size_t ended = 0; ended < threads; usleep(1000)) {
     struct lsc_snapshot s = must_take(session);
     ended = 0;
-    for (size_t i = 0; i < s.threads; i++) ended += s.thread[i].end_ns != LSC_NEVER;
+    for (size_t i = 0; i < s.threads; i++) ended += lsc_snapshot_thread(&s, (size_t)i).end_ns != LSC_NEVER;
     ck_assert_uint_le(s.threads, threads);
     lsc_snapshot_drop(&s);
   }
@@ -367,16 +367,18 @@ static int outlive_main(void) {
   struct lsc_snapshot s;
   for (;;) {
     if (take_snapshot(session, &s) != LSC_OK) return 1;
-    if (s.threads == 1 && s.thread[0].end_ns != LSC_NEVER) break;
+    if (s.threads == 1 && lsc_snapshot_thread(&s, 0).end_ns != LSC_NEVER) break;
     lsc_snapshot_drop(&s);
     usleep(1000);
   }
-  if (s.thread[0].native_id != getpid() || s.thread[0].cpu_ns < 0 || s.open != 1 || s.completed != 1) return 2;
+  struct lsc_thread_info first = lsc_snapshot_thread(&s, 0);
+  if (first.native_id != getpid() || first.cpu_ns < 0 || s.open != 1 || s.completed != 1) return 2;
   lsc_snapshot_commit(&s);
   for (int i = 0; i < 3; i++) pthread_join(unit_start(call_once, NULL), NULL);
   record(B);
   if (take_snapshot(session, &s) != LSC_OK) return 3;
-  if (s.threads != 5 || s.open != 1 || s.completed != 4 || s.thread[4].end_ns != LSC_NEVER) return 4;
+  if (s.threads != 5 || s.open != 1 || s.completed != 4) return 4;
+  if (lsc_snapshot_thread(&s, 4).end_ns != LSC_NEVER) return 4;
   lsc_snapshot_commit(&s);
   return lsc_session_close(session) == LSC_OK ? 0 : 5;
 }
@@ -437,7 +439,7 @@ START_TEST(destructors_record_until_the_thread_has_ended_and_are_harmless_after)
   ck_assert_uint_eq(s.threads, 1 + 70);
   ck_assert_uint_eq(s.completed, (size_t)late_calls + 1 + 40);
   ck_assert_uint_eq(s.open, 0);
-  for (size_t i = 1; i < s.threads; i++) ck_assert(s.thread[i].end_ns != LSC_NEVER);
+  for (size_t i = 1; i < s.threads; i++) ck_assert(lsc_snapshot_thread(&s, (size_t)i).end_ns != LSC_NEVER);
   lsc_snapshot_drop(&s);
   lsc_session_close(session);
 }

@@ -107,6 +107,7 @@ static int64_t ns_of(struct lsc_snapshot *s, uint64_t ticks) { return lsc_clock_
 /* Returns the length of the longest block. */
 static uint32_t check_walk(struct lsc_snapshot *s) {
   uint32_t next = 0, longest = 0;
+  ck_assert_int_eq(lsc_snapshot_ready(s), LSC_OK);
   lsc_snapshot_rewind(s);
   for (const struct lsc_block *block; (block = lsc_snapshot_next(s))->count; next += block->count) {
     unit_must(block->first == next && next + block->count <= s->calls);
@@ -172,6 +173,7 @@ START_TEST(a_walk_may_be_left) {
   make_coarse(100);
   ck_assert_int_eq(take_snapshot(session, &s), LSC_OK);
   size_t open = s.open;
+  ck_assert_int_eq(lsc_snapshot_ready(&s), LSC_OK);
   lsc_snapshot_rewind(&s);
   ck_assert_uint_gt(lsc_snapshot_next(&s)->count, 0);
   check_walk(&s);
