@@ -31,6 +31,7 @@ static void init_stream(struct lsc_stream *stream, struct lsc_track *track) {
 
 static void go_to_cursor(struct lsc_stream *stream) {
   struct lsc_track *track = stream->track;
+  if (track->carried) track->carried->next = 0;
   stream->chunk = track->cursor_chunk ? track->cursor_chunk : atomic_load_explicit(&track->first, memory_order_acquire);
   stream->row = track->cursor_row;
 }
@@ -108,10 +109,12 @@ void lsc_streams_free(struct lsc_streams *streams) {
   memset(streams, 0, sizeof *streams);
 }
 
-size_t lsc_stream_rows(const struct lsc_stream *stream) { return stream->track->carried_count + stream->rows; }
+size_t lsc_stream_rows(const struct lsc_stream *stream) {
+  const struct lsc_row_list *carried = stream->track->carried;
+  return (carried ? carried->count : 0) + stream->rows;
+}
 
 void lsc_stream_rewind(struct lsc_stream *stream) {
-  stream->carried_next = 0;
   if (stream->open) stream->open->next = 0;
   go_to_cursor(stream);
   stream->left = stream->rows;
@@ -155,7 +158,6 @@ void lsc_stream_commit(struct lsc_session_state *state, struct lsc_stream *strea
   pthread_mutex_unlock(&state->commit);
   free(track->carried);
   track->carried = stream->open;
-  track->carried_count = lsc_stream_open_count(stream);
   stream->open = NULL;
   track->cursor_chunk = stream->bound_chunk;
   track->cursor_row = stream->bound_row;

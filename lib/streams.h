@@ -28,7 +28,6 @@ struct lsc_stream {
   struct lsc_track *track; /* its cursor says where the rows of chunks begin */
   /* Reading. */
   struct lsc_row *head; /* the next row, or NULL */
-  size_t carried_next;
   struct lsc_chunk *chunk;
   size_t left; /* rows of chunks still to come */
   size_t rows; /* of chunks, all of them */
@@ -61,9 +60,15 @@ static inline uint32_t lsc_chunk_capacity(struct lsc_chunk *chunk) {
   return atomic_load_explicit(&chunk->capacity, memory_order_relaxed);
 }
 
+/* Some of the rows that the last commit carried on are still to come; they come first. */
+static inline int lsc_stream_has_carried(const struct lsc_stream *stream) {
+  const struct lsc_row_list *carried = stream->track->carried;
+  return carried && carried->next < carried->count;
+}
+
 /* The next row, notes too, or NULL behind the last. */
 static inline struct lsc_row *lsc_stream_next(struct lsc_stream *stream) {
-  if (stream->carried_next < stream->track->carried_count) return stream->track->carried->row[stream->carried_next++];
+  if (lsc_stream_has_carried(stream)) return stream->track->carried->row[stream->track->carried->next++];
   if (!stream->left) return NULL;
   stream->left--;
   while (stream->row == lsc_chunk_capacity(stream->chunk)) {
@@ -103,7 +108,7 @@ void lsc_stream_rewind(struct lsc_stream *stream);
 /* The rows behind the head that lie in its chunk one after the other, up to *end, which is not one of them. */
 static inline struct lsc_row *lsc_stream_rest(const struct lsc_stream *stream, struct lsc_row **end) {
   *end = NULL;
-  if (!stream->left || stream->carried_next < stream->track->carried_count) return NULL;
+  if (!stream->left || lsc_stream_has_carried(stream)) return NULL;
   struct lsc_row *next = &lsc_chunk_rows(stream->chunk)[stream->row];
   size_t rest = lsc_chunk_capacity(stream->chunk) - stream->row;
   *end = next + (rest < stream->left ? rest : stream->left);

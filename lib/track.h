@@ -117,7 +117,6 @@ struct lsc_track {
   struct lsc_chunk *cursor_chunk; /* NULL: `first` */
   uint32_t cursor_row;
   struct lsc_row_list *carried; /* or NULL */
-  size_t carried_count;
   uint64_t reported_dropped, reported_slow_ticks;
   int marked; /* some call of it was ended by mark; under the session's `commit` */
 

@@ -9,6 +9,7 @@
 #include "message.h"
 
 #define USUAL_ROWS 65536 /* of all buckets together: about what the second-level cache holds */
+#define FEW_ROWS 16384   /* where there are few calls, one row in four has room, but no fewer than these */
 #define LEAST_ROWS 1000  /* of a bucket, unless the region has fewer: what each write costs is then little beside it */
 #define PART 20 /* where there are many regions, one row in so many has room, and so often are the calls read at most */
 #define FEWEST_FOR_HELP 20000 /* rows for which a helper thread is worth its start */
@@ -62,7 +63,9 @@ static size_t bytes_of_row(const struct lsc_buckets *buckets) {
 static size_t unalike(size_t rows) { return rows < 16 ? rows : (rows - 8) / 16 * 16 + 8; }
 
 static size_t rows_of_memory(const struct lsc_snapshot *s) {
-  size_t rows = USUAL_ROWS, part = s->completed / PART;
+  size_t rows = s->completed / 4, part = s->completed / PART;
+  if (rows < FEW_ROWS) rows = FEW_ROWS;
+  if (rows > USUAL_ROWS) rows = USUAL_ROWS;
   if (s->regions > USUAL_ROWS / LEAST_ROWS && part > rows) rows = part;
   return rows < s->completed ? unalike(rows) : s->completed;
 }
