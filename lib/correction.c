@@ -173,6 +173,22 @@ lsc_status lsc_correction_extend(const struct lsc_correction *before, const stru
   return LSC_OK;
 }
 
+/* What is not compared again goes on as flat as it ended, as where a group begins: so is the constant. */
+int lsc_correction_to_group(const struct lsc_correction *c, const struct lsc_comparison *comparison, int64_t open_ns,
+                            int64_t *offset_ns, int64_t *error_ns) {
+  const struct lsc_moment *open = &comparison->open;
+  if (c->group && c->group == comparison->group) {
+    *offset_ns = c->constant_ns;
+    *error_ns = c->error_ns;
+    return 1;
+  }
+  if (!open->known) return 0;
+  int64_t farthest = larger(open->at_ns - open_ns, c->written_ns - open->at_ns);
+  *offset_ns = open->offset_ns - lsc_correction_at(c, open->at_ns);
+  *error_ns = open->error_ns + range_of(c) + (open->same ? 0 : lsc_clock_drift(larger(farthest, 0)));
+  return 1;
+}
+
 void lsc_correction_free(struct lsc_correction *c) {
   free(c->knot);
   *c = (struct lsc_correction){0};

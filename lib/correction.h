@@ -60,6 +60,14 @@ void lsc_correction_free(struct lsc_correction *correction);
 /* What is added at a time of the own clock, without the constant. Behind the last knot as much as there. */
 int64_t lsc_correction_at(const struct lsc_correction *correction, int64_t ns);
 
+/*
+ * Once it was extended for a rank alone: what the rank's times lack to be on the clock of rank 0 of a group, and by how
+ * much any of them since open_ns may then be off. comparison: group and open are read. 1; 0: the clocks were never
+ * compared.
+ */
+int lsc_correction_to_group(const struct lsc_correction *correction, const struct lsc_comparison *comparison,
+                            int64_t open_ns, int64_t *offset_ns, int64_t *error_ns);
+
 /* What is added in the end more than in the beginning, over the time between, in parts per 10^9; 0 without knots. */
 double lsc_correction_drift_ppb(const struct lsc_correction *correction);
 

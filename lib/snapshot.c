@@ -123,6 +123,11 @@ lsc_status lsc_snapshot_take(lsc_session session, struct lsc_snapshot *s) {
   return lsc_snapshot_take_compared(session, NULL, s);
 }
 
+int lsc_snapshot_to_group(const struct lsc_snapshot *s, const struct lsc_comparison *comparison, int64_t *offset_ns,
+                          int64_t *error_ns) {
+  return lsc_correction_to_group(&s->correction, comparison, s->streams->state->open_ns, offset_ns, error_ns);
+}
+
 static void keep_correction(struct lsc_snapshot *s, struct lsc_session_state *state) {
   struct lsc_correction before = state->correction;
   int64_t added_ns = s->correction.knots ? s->correction.knot[s->correction.knots - 1].added_ns : 0;

@@ -173,6 +173,13 @@ struct lsc_snapshot_watch {
 };
 lsc_status lsc_snapshot_take_watched(lsc_session session, const struct lsc_comparison *comparison,
                                      const struct lsc_snapshot_watch *watch, struct lsc_snapshot *snapshot);
+/*
+ * Of a snapshot of a rank alone: what is to be added to its times to put them on the clock of rank 0 of a group that
+ * the session was attached to, and by how much they are off then at most. group and open of the comparison are read. 1; 0:
+ * those clocks were never compared.
+ */
+int lsc_snapshot_to_group(const struct lsc_snapshot *snapshot, const struct lsc_comparison *comparison,
+                          int64_t *offset_ns, int64_t *error_ns);
 /* The completed calls are reported and never come again; frees the snapshot. */
 void lsc_snapshot_commit(struct lsc_snapshot *snapshot);
 /* As if it had not been taken; frees the snapshot. */

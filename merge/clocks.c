@@ -54,15 +54,29 @@ static int same_clock(const struct lsc_input *a, const struct lsc_input *b) {
   return same;
 }
 
-/* From the clock of an input to that of the run. */
-static int64_t input_shift(struct lsc_run *run, const struct lsc_input *input, int *guessed) {
+/* How far the clock of an input is from that of the run's rank 0: 1, or 0: the file does not know. */
+static int to_first_rank(const struct lsc_input *input, int64_t *offset, int64_t *error) {
+  int is_first = reference_of(input) == 0;
+  *offset = is_first ? 0 : input->offset_ns;
+  *error = is_first ? 0 : input->error_ns;
+  return is_first || input->is_compared;
+}
+
+/* From the clock of an input to that of the run. error: of any of its times, UNKNOWN_ERROR if that is a guess. */
+static int64_t input_shift(struct lsc_run *run, const struct lsc_input *input, int64_t *error) {
   const struct lsc_input *origin = &run->input[run->origin];
-  int64_t offset, error, when;
-  *guessed = 0;
+  int64_t offset, ignored, mine, its, its_error;
+  *error = 0;
   if (reference_of(input) == run->reference) return 0;
-  if (was_measured(run, reference_of(input), &offset, &error, &when)) return offset;
+  if (was_measured(run, reference_of(input), &offset, &ignored, &ignored)) return offset;
+  if (to_first_rank(input, &mine, error) && to_first_rank(origin, &its, &its_error)) {
+    *error += its_error;
+    return mine - its;
+  }
+  *error = 0;
   if (same_clock(input, origin)) return 0;
-  *guessed = run->guessed = 1;
+  *error = UNKNOWN_ERROR;
+  run->guessed = 1;
   return input->start_unix_ns - input->start_ns - (origin->start_unix_ns - origin->start_ns);
 }
 
@@ -74,14 +88,14 @@ static int by_rank_and_time(const void *a, const void *b) {
 }
 
 /* shift_ns is the input's alone here. */
-static lsc_status list_parts(struct lsc_run *run, int *guesses) {
+static lsc_status list_parts(struct lsc_run *run, int64_t *errors) {
   size_t most = 0;
   for (int i = 0; i < run->inputs; i++) most += (size_t)run->input[i].ranks;
   run->part = calloc(most + 1, sizeof *run->part);
   if (!run->part) return LSC_NO_MEMORY;
   for (int i = 0; i < run->inputs; i++) {
     const struct lsc_input *input = &run->input[i];
-    int64_t shift = input_shift(run, input, &guesses[i]);
+    int64_t shift = input_shift(run, input, &errors[i]);
     for (int row = 0; row < input->ranks; row++) {
       if (lsc_input_is_missing(input, row)) continue;
       run->part[run->parts++] = (struct lsc_part){input->first + row, i, row, input->finalize_ns + shift, shift};
@@ -91,13 +105,20 @@ static lsc_status list_parts(struct lsc_run *run, int *guesses) {
   return LSC_OK;
 }
 
+/* Of bounds, each of which may be unknown. */
+static int64_t sum_of(int64_t a, int64_t b) {
+  int64_t sum;
+  if (a < 0 || b < 0 || __builtin_add_overflow(a, b, &sum)) return UNKNOWN_ERROR;
+  return sum;
+}
+
 /* What the rank wrote behind the comparison may have drifted, unless its clock is the reference's. */
 static int64_t grown(int64_t error, int64_t since, int64_t until) {
-  return error > 0 && until > since ? error + lsc_clock_drift(until - since) : error;
+  return error > 0 && until > since ? sum_of(error, lsc_clock_drift(until - since)) : error;
 }
 
 /* One offset for all that a rank recorded: between its files times differ by that of each, and by nothing else. */
-static void settle_rank(struct lsc_run *run, int rank, const int *guesses) {
+static void settle_rank(struct lsc_run *run, int rank, const int64_t *errors) {
   size_t count;
   struct lsc_part *part = run->part + (lsc_run_parts(run, rank, &count) - run->part);
   if (!count) return;
@@ -108,7 +129,7 @@ static void settle_rank(struct lsc_run *run, int rank, const int *guesses) {
     run->error_ns[rank] = grown(run->error_ns[rank], when, last->until_ns);
   } else {
     run->offset_ns[rank] = rank_cell(input, LSC_RANK_OFFSET, last->row) + last->shift_ns;
-    run->error_ns[rank] = guesses[last->input] ? UNKNOWN_ERROR : rank_cell(input, LSC_RANK_ERROR, last->row);
+    run->error_ns[rank] = sum_of(rank_cell(input, LSC_RANK_ERROR, last->row), errors[last->input]);
   }
   for (size_t i = 0; i < count; i++) {
     part[i].shift_ns = run->offset_ns[rank] - rank_cell(&run->input[part[i].input], LSC_RANK_OFFSET, part[i].row);
@@ -116,15 +137,15 @@ static void settle_rank(struct lsc_run *run, int rank, const int *guesses) {
 }
 
 lsc_status lsc_run_set_clocks(struct lsc_run *run) {
-  int *guesses = calloc((size_t)run->inputs + 1, sizeof *guesses);
+  int64_t *errors = calloc((size_t)run->inputs + 1, sizeof *errors);
   run->offset_ns = calloc((size_t)run->size + 1, sizeof *run->offset_ns);
   run->error_ns = calloc((size_t)run->size + 1, sizeof *run->error_ns);
-  lsc_status status = guesses && run->offset_ns && run->error_ns ? LSC_OK : LSC_NO_MEMORY;
+  lsc_status status = errors && run->offset_ns && run->error_ns ? LSC_OK : LSC_NO_MEMORY;
   if (!status) {
     choose_origin(run);
-    status = list_parts(run, guesses);
+    status = list_parts(run, errors);
   }
-  for (int rank = 0; rank < run->size && !status; rank++) settle_rank(run, rank, guesses);
-  free(guesses);
+  for (int rank = 0; rank < run->size && !status; rank++) settle_rank(run, rank, errors);
+  free(errors);
   return status ? lsc_fail(status, "no memory for the ranks of %d inputs", run->inputs) : LSC_OK;
 }

@@ -146,6 +146,16 @@ static lsc_status read_part(struct lsc_input *input) {
   return status;
 }
 
+/* How far the file's clock is from that of the run's rank 0. */
+static lsc_status read_clock(struct lsc_input *input) {
+  int64_t value;
+  if (!lsc_input_number(input, "run_clock_offset_ns", &value)) return LSC_OK;
+  input->is_compared = 1;
+  lsc_status status =
+      need_number(input, "run_clock_offset_ns", -LSC_MOST_TIME, LSC_MOST_TIME, &input->offset_ns);
+  return status ? status : need_number(input, "run_clock_error_ns", 0, LSC_MOST_TIME, &input->error_ns);
+}
+
 static lsc_status read_metadata(struct lsc_input *input) {
   int64_t api = 0;
   if (!lsc_h5_has(input->h5, "metadata")) return lsc_fail(LSC_INVALID, "'%s': metadata is missing", input->path);
@@ -157,6 +167,7 @@ static lsc_status read_metadata(struct lsc_input *input) {
   }
   if (!status) status = need_number(input, "finalize_time_ns", -LSC_MOST_TIME, LSC_MOST_TIME, &input->finalize_ns);
   if (!status) status = read_part(input);
+  if (!status) status = read_clock(input);
   if (!status && lsc_input_number(input, "api", &api)) status = need_number(input, "api", 0, 2, &api);
   input->api = (uint8_t)api;
   return status;

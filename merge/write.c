@@ -97,7 +97,8 @@ static lsc_status write_events(struct writing *w) {
 }
 
 static int is_own(const char *name, size_t length) {
-  static const char *const own[] = {"mpi_size", "run_rank", "run_size", "api"};
+  static const char *const own[] = {"mpi_size", "run_rank", "run_size", "api", "run_clock_offset_ns",
+                                    "run_clock_error_ns"};
   for (size_t i = 0; i < sizeof own / sizeof *own; i++) {
     if (strlen(own[i]) == length && memcmp(own[i], name, length) == 0) return 1;
   }
@@ -111,6 +112,14 @@ static lsc_status put_number(struct lsc_table *to, const char *name, size_t leng
   return status;
 }
 
+/* Where rank 0 is missing: how far the clock of the first rank that is there is from its. */
+static lsc_status put_clock(const struct lsc_input *origin, int reference, struct lsc_table *to) {
+  static const char offset[] = "run_clock_offset_ns", error[] = "run_clock_error_ns";
+  if (reference == 0 || !origin->is_compared) return LSC_OK;
+  lsc_status status = put_number(to, offset, strlen(offset), origin->offset_ns);
+  return status ? status : put_number(to, error, strlen(error), origin->error_ns);
+}
+
 /* Those of the input that the run's origin is, but for what is of all inputs. */
 static lsc_status make_metadata(const struct writing *w, struct lsc_metadata *to) {
   const struct lsc_input *origin = &w->run->input[w->run->origin];
@@ -122,6 +131,7 @@ static lsc_status make_metadata(const struct writing *w, struct lsc_metadata *to
   if (!status && apis && !(apis & (apis - 1))) {
     status = put_number(&to->numbers, "api", strlen("api"), __builtin_ctz(apis));
   }
+  if (!status) status = put_clock(origin, w->run->reference, &to->numbers);
   for (size_t i = 0; i < numbers->rows && !status; i++) {
     size_t length;
     const char *name = lsc_cell_text(numbers, 0, i, &length);

@@ -224,6 +224,14 @@ int lsc_attached_group(lsc_session session, MPI_Comm comm, struct lsc_group *gro
   return 1;
 }
 
+int lsc_attached_clocks(lsc_session session, struct lsc_comparison *clocks) {
+  pthread_mutex_lock(&mutex);
+  struct attached *entry = session ? find(session) : NULL;
+  if (entry) *clocks = (struct lsc_comparison){.group = entry->order, .open = entry->open};
+  pthread_mutex_unlock(&mutex);
+  return entry != NULL;
+}
+
 MPI_Comm lsc_attached_comm(lsc_session session) {
   pthread_mutex_lock(&mutex);
   struct attached *entry = session ? find(session) : NULL;

@@ -60,8 +60,8 @@ static void reserve_rows(void *ctx, const struct lsc_snapshot *snapshot, size_t 
 }
 
 static void take_snapshot(struct lsc_collection *c) {
-  const struct lsc_comparison *clocks = c->clocks.group ? &c->clocks : NULL;
   const struct lsc_snapshot_watch watch = {reserve_rows, c};
+  const struct lsc_comparison *clocks = c->coll->size > 1 ? &c->clocks : NULL;
   if (c->status || lsc_collection_enter(c, LSC_STEP_SNAPSHOT)) return;
   if (lsc_collection_note(c, lsc_snapshot_take_watched(c->session, clocks, &watch, &c->snapshot))) return;
   c->has_snapshot = 1;
@@ -137,11 +137,17 @@ lsc_status lsc_collect_over(lsc_session session, struct lsc_coll *coll, void *co
   return collect(&c, options);
 }
 
-lsc_status lsc_write_part(lsc_session session, const char *path, int rank, int size, const lsc_save_options *options) {
+lsc_status lsc_write_apart(lsc_session session, const char *path, int rank, int size,
+                           const struct lsc_comparison *clocks, const lsc_save_options *options) {
   struct lsc_coll self;
   lsc_coll_self(&self);
   struct lsc_collection c = {.session = session, .coll = &self, .path = path, .part = rank, .part_of = size};
+  if (clocks) c.clocks = *clocks;
   return collect(&c, options);
+}
+
+lsc_status lsc_write_part(lsc_session session, const char *path, int rank, int size, const lsc_save_options *options) {
+  return lsc_write_apart(session, path, rank, size, NULL, options);
 }
 
 lsc_status lsc_write(lsc_session session, const char *path, const lsc_save_options *options) {

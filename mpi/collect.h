@@ -21,6 +21,13 @@ lsc_status lsc_collect_over(lsc_session session, struct lsc_coll *coll, void *co
 /* lsc_write of a file that says that it is that of `rank` in a run of `size` ranks, for lanescope-merge. */
 lsc_status lsc_write_part(lsc_session session, const char *path, int rank, int size, const lsc_save_options *options);
 
+/*
+ * lsc_write_part of a rank of a group. clocks: group and open are read; the file says how far its times are from the
+ * clock of the group's rank 0, if that was measured. NULL: no group.
+ */
+lsc_status lsc_write_apart(lsc_session session, const char *path, int rank, int size,
+                           const struct lsc_comparison *clocks, const lsc_save_options *options);
+
 /* How long to wait for a rank, in ns: `seconds` if above 0, else LANESCOPE_TIMEOUT (seconds), else 600 s. */
 int64_t lsc_timeout_ns(double seconds);
 

@@ -63,7 +63,7 @@ struct lsc_collection {
   struct lsc_coll *coll;
   void *comm; /* a pointer to an MPI_Comm, or NULL */
   lsc_session session;
-  struct lsc_comparison clocks; /* group and open: from the caller; now: of this collect */
+  struct lsc_comparison clocks; /* group and open: from the caller; now: of this collect, but of a rank alone */
   const char *path;
   int part, part_of; /* lsc_write_part; part_of 0: the file is of the whole run */
   lsc_save_options options;

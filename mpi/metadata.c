@@ -176,9 +176,11 @@ static lsc_status put_slurm(struct lsc_metadata *to) {
 }
 
 /* Which rank of which run this process was, for whoever brings the files of its ranks together. */
-static lsc_status put_part(struct lsc_metadata *to, int rank, int ranks) {
-  lsc_status status = put_number(to, "run_rank", rank);
-  if (!status) status = put_number(to, "run_size", ranks);
+static lsc_status put_part(struct lsc_metadata *to, const struct lsc_metadata_run *run) {
+  lsc_status status = put_number(to, "run_rank", run->part);
+  if (!status) status = put_number(to, "run_size", run->part_of);
+  if (!status && run->is_compared) status = put_number(to, "run_clock_offset_ns", run->offset_ns);
+  if (!status && run->is_compared) status = put_number(to, "run_clock_error_ns", run->error_ns);
   return status ? status : put_optional(to, "run_job", lsc_launcher_job());
 }
 
@@ -202,7 +204,7 @@ lsc_status lsc_metadata_fill(struct lsc_metadata *to, const struct lsc_snapshot 
   if (!status) status = put_number(to, "mpi_size", run->ranks);
   if (!status) status = put_api(to, run->apis);
   if (!status) status = put_clock(to);
-  if (!status && run->part_of) status = put_part(to, run->part, run->part_of);
+  if (!status && run->part_of) status = put_part(to, run);
   if (!status) status = put_machine(to);
   if (!status) status = put_program(to, snapshot->label, options);
   if (!status) status = put_libraries(to);

@@ -18,7 +18,8 @@ static void create_file(struct lsc_collection *c) {
                                         .reserved = lsc_reserve_end(&c->reserve),
                                         .name = c->target.path,
                                         .metadata = &c->metadata};
-  const struct lsc_metadata_run run = {c->coll->size, c->fill.apis, c->part, c->part_of};
+  struct lsc_metadata_run run = {c->coll->size, c->fill.apis, c->part, c->part_of, 0, 0, 0};
+  if (c->part_of) run.is_compared = lsc_snapshot_to_group(&c->snapshot, &c->clocks, &run.offset_ns, &run.error_ns);
   lsc_status status = lsc_metadata_fill(&c->metadata, &c->snapshot, &run, &c->options);
   lsc_collection_note(c, status ? status : lsc_create(c->target.temporary, &contents, &c->file));
 }

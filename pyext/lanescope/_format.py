@@ -115,6 +115,14 @@ METADATA = {
     "hdf5_library": str,
 }
 OPTIONAL_METADATA = ("api", "label", "python_version")
+# Where they apply.
+MORE_METADATA = {
+    "run_rank": int,
+    "run_size": int,
+    "run_job": str,
+    "run_clock_offset_ns": int,
+    "run_clock_error_ns": int,
+}
 
 APIS = ("python", "c", "fortran")
 NO_REGION = 2**32 - 1

@@ -96,6 +96,9 @@ def test_the_check_knows_the_columns_of_the_document():
     attributes = document_tables()["/metadata"][0]
     rows = [(name, row["type"]) for row in attributes for name in re.findall(r"`([\w*]+)`", row["attribute"])]
     assert _format.METADATA == {name: {"i64": int, "str": str}[kind] for name, kind in rows if "*" not in name}
+    more = document_tables()["/metadata"][1]
+    assert _format.MORE_METADATA == {
+        row["attribute"].strip("`"): {"i64": int, "str": str}[row["type"]] for row in more}
 
 
 def test_the_document_lists_the_fields_of_the_statistics():

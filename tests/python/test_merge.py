@@ -9,6 +9,7 @@ import pytest
 
 h5py = pytest.importorskip("h5py")
 import numpy as np  # noqa: E402
+from lanescope import _check  # noqa: E402
 from runs import Run  # noqa: E402
 
 BUILD = os.environ.get("LANESCOPE_BUILD", "")
@@ -221,6 +222,48 @@ def test_a_missing_checkpoint_is_named(files, tmp_path):
     assert run.rank_table["drop_reason"] == ["an input is missing"] * 2
 
 
+@pytest.mark.bad_files
+def test_clocks_that_were_never_compared_are_unknown(files, tmp_path):
+    """And the check takes that as it is. tests/check-clocks has real ones."""
+    folder = files(3)
+    change = lambda file: file["metadata"].attrs.__setitem__("clock", "elsewhere")
+    other = spoil(folder / "same.rank1.h5", tmp_path / "other.h5", change)
+    done = merge(tmp_path / "out.h5", folder / "same.rank0.h5", other, folder / "same.rank2.h5")
+    assert done.returncode == 0 and "clock_error_ns is -1" in done.stderr
+    assert Run(tmp_path / "out.h5").rank_table["clock_error_ns"].tolist() == [0, -1, 0]
+    for row, value, words in ((1, -2, "or -1 for unknown"), (0, -1, "its own clock")):
+        bad = spoil(tmp_path / "out.h5", tmp_path / "bad.h5", set_value("rank_table/clock_error_ns", row, value))
+        (line,) = _check.check(bad).violations
+        assert line.startswith(f"rank_table row {row}: clock_error_ns is {value}") and words in line
+
+
+def test_clocks_that_were_compared_before_are_not_guessed(files, tmp_path):
+    folder = files(3)
+
+    def compared(offset, error):
+        def change(file):
+            file["metadata"].attrs["clock"] = f"elsewhere {offset}"
+            file["metadata"].attrs["run_clock_offset_ns"] = np.int64(offset)
+            file["metadata"].attrs["run_clock_error_ns"] = np.int64(error)
+
+        return change
+
+    ranks = [folder / "same.rank0.h5"]
+    for rank, offset, error in ((1, 10**12, 700), (2, -(10**9), 30)):
+        ranks.append(spoil(folder / f"same.rank{rank}.h5", tmp_path / f"rank{rank}.h5", compared(offset, error)))
+    run = merged(tmp_path / "out.h5", *ranks)
+    assert run.rank_table["clock_offset_ns"].tolist() == [0, 10**12, -(10**9)]
+    assert run.rank_table["clock_error_ns"].tolist() == [0, 700, 30]
+    assert "run_clock_offset_ns" not in run.metadata
+    rest = merged(tmp_path / "rest.h5", *ranks[1:])
+    assert rest.rank_table["clock_offset_ns"].tolist() == [0, 0, -(10**9) - 10**12]
+    assert rest.rank_table["clock_error_ns"].tolist() == [0, 0, 730]
+    assert (rest.metadata["run_clock_offset_ns"], rest.metadata["run_clock_error_ns"]) == (10**12, 700)
+    steps = merged(tmp_path / "steps.h5", tmp_path / "rest.h5", ranks[0])
+    assert steps.rank_table["clock_error_ns"].tolist() == [0, 700, 1430]
+    assert same_column(steps.events["start_times"], run.events["start_times"])
+
+
 def spoil(path, copy, change):
     shutil.copy(path, copy)
     with h5py.File(copy, "r+") as file:
@@ -249,6 +292,8 @@ DAMAGE = {
     "a wrong count": (set_value("rank_region_index/event_counts", 0, 1 << 62), "where its calls are"),
     "calls of another region": (set_value("events/region_ids", 0, 1), "rank_region_index"),
     "rank table": (set_value("rank_table/calls", 0, 3), "does not count"),
+    "clock": (lambda file: file["metadata"].attrs.__setitem__("run_clock_offset_ns", np.int64(1 << 62)),
+              "run_clock_offset_ns"),
     "mpi_size": (lambda file: file["metadata"].attrs.__setitem__("mpi_size", np.int64(1 << 40)), "mpi_size"),
     "another type": (lambda file: (file.__delitem__("events/ranks"),
                                    file.create_dataset("events/ranks", data=np.zeros(3))), "another type"),

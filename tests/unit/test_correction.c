@@ -87,6 +87,60 @@ START_TEST(no_piece_is_steeper_than_allowed) {
 }
 END_TEST
 
+/* What a file of a rank alone says of its clock is what a collect of all would have added, within the bound. */
+START_TEST(a_rank_alone_knows_how_far_its_clock_was) {
+  struct lsc_correction c = {0}, later = {0};
+  int64_t offset = 0, error = 0;
+  struct lsc_comparison clocks = {.group = 1, .open = moment(100 * SECOND, 5000, 40)};
+  const struct lsc_comparison never = {.group = 2};
+  collect(&c, NULL, 90 * SECOND, 300 * SECOND);
+  ck_assert_int_eq(lsc_correction_to_group(&c, &clocks, 90 * SECOND, &offset, &error), 1);
+  ck_assert_int_eq(offset, 5000);
+  ck_assert_int_eq(error, 40 + 200 * SECOND / 10000);
+  ck_assert_int_eq(lsc_correction_to_group(&c, &never, 90 * SECOND, &offset, &error), 0);
+  /* 80 ppm in 200 s; what is written is not bent any more. */
+  clocks.now = moment(300 * SECOND, 5000 + 16000000, 60);
+  ck_assert_int_eq(lsc_correction_extend(&c, &clocks, 90 * SECOND, 300 * SECOND, &later), LSC_OK);
+  ck_assert_int_eq(later.constant_ns, offset);
+  ck_assert_int_le(llabs(added(&later, 100 * SECOND) - 5000), error);
+  lsc_correction_free(&later);
+  lsc_correction_free(&c);
+}
+END_TEST
+
+START_TEST(a_rank_alone_goes_on_from_the_last_collect) {
+  struct lsc_correction c = {0};
+  int64_t offset = 0, error = 0, before;
+  const struct lsc_comparison clocks = {
+      .group = 7, .open = moment(10 * SECOND, -900, 30), .now = moment(110 * SECOND, -900 + 2000000, 50)};
+  collect(&c, &clocks, 9 * SECOND, 110 * SECOND);
+  before = c.error_ns;
+  collect(&c, NULL, 9 * SECOND, 160 * SECOND);
+  ck_assert_int_eq(lsc_correction_to_group(&c, &clocks, 9 * SECOND, &offset, &error), 1);
+  ck_assert_int_eq(offset, c.constant_ns);
+  ck_assert_int_eq(offset + lsc_correction_at(&c, 110 * SECOND), -900 + 2000000);
+  ck_assert_int_ge(error, before + 50 * SECOND / 10000);
+  /* A group that it came to before the collect, and was never collected with. */
+  const struct lsc_comparison other = {.group = 8, .open = moment(120 * SECOND, 77, 5)};
+  ck_assert_int_eq(lsc_correction_to_group(&c, &other, 9 * SECOND, &offset, &error), 1);
+  ck_assert_int_eq(offset + lsc_correction_at(&c, 120 * SECOND), 77);
+  ck_assert_int_ge(error, 5 + 111 * SECOND / 10000 + 2000000);
+  lsc_correction_free(&c);
+}
+END_TEST
+
+START_TEST(a_rank_alone_on_the_same_clock_is_exact) {
+  struct lsc_correction c = {0};
+  int64_t offset = 1, error = 1;
+  const struct lsc_comparison clocks = {.group = 1, .open = {1, 1, 5 * SECOND, 0, 0}};
+  collect(&c, NULL, SECOND, 100 * SECOND);
+  ck_assert_int_eq(lsc_correction_to_group(&c, &clocks, SECOND, &offset, &error), 1);
+  ck_assert_int_eq(offset, 0);
+  ck_assert_int_eq(error, 0);
+  lsc_correction_free(&c);
+}
+END_TEST
+
 #define SAMPLES 400
 #define COLLECTS 12
 
@@ -250,5 +304,7 @@ START_TEST(an_open_call_keeps_its_start_on_clock_monotonic) {
 END_TEST
 
 UNIT_MAIN("correction", between_two_comparisons_lies_a_straight_line, what_was_compared_once_is_constant_and_may_drift,
-          the_same_clock_is_left_alone, no_piece_is_steeper_than_allowed, a_time_is_the_same_in_every_later_snapshot,
+          the_same_clock_is_left_alone, no_piece_is_steeper_than_allowed, a_rank_alone_knows_how_far_its_clock_was,
+          a_rank_alone_goes_on_from_the_last_collect, a_rank_alone_on_the_same_clock_is_exact,
+          a_time_is_the_same_in_every_later_snapshot,
           an_open_call_keeps_its_start, an_open_call_keeps_its_start_on_clock_monotonic)
