@@ -9,6 +9,7 @@
 #include "clock.h"
 #include "fork.h"
 #include "message.h"
+#include "random.h"
 #include "region.h"
 #include "snapshot.h"
 #include "task.h"
@@ -83,6 +84,7 @@ static struct lsc_session_state *new_state(const lsc_session_options *options) {
   if (!state) return NULL;
   pthread_mutex_init(&state->commit, NULL);
   state->source = lsc_slab_new();
+  state->id = lsc_random_bits() | 1;
   if (options && options->label) state->label = strdup(options->label);
   state->no_lanes = options && options->no_lanes;
   if (!state->source || (options && options->label && !state->label)) {
@@ -200,6 +202,14 @@ lsc_status lsc_session_add_path(lsc_session session, const char *path) {
   lsc_status status = add_path(state, path);
   lsc_session_unpin(session);
   return status;
+}
+
+uint64_t lsc_session_id(lsc_session session) {
+  struct lsc_session_state *state = lsc_session_pin(session);
+  if (!state) return 0;
+  uint64_t id = state->id;
+  lsc_session_unpin(session);
+  return id;
 }
 
 int64_t lsc_session_added_ns(lsc_session session) {

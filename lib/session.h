@@ -32,6 +32,7 @@ struct lsc_session_state {
   struct lsc_registry tasks;   /* of struct lsc_task_record, by task index */
   struct lsc_registry tokens;  /* of struct lsc_token_slot, by place */
   struct lsc_chunk_source *source;
+  uint64_t id; /* random, not 0 */
   char *label; /* or NULL */
   int no_lanes; /* every track is in `unknown` */
   int64_t open_ns, open_unix_ns;

@@ -175,8 +175,8 @@ lsc_status lsc_snapshot_take_watched(lsc_session session, const struct lsc_compa
                                      const struct lsc_snapshot_watch *watch, struct lsc_snapshot *snapshot);
 /*
  * Of a snapshot of a rank alone: what is to be added to its times to put them on the clock of rank 0 of a group that
- * the session was attached to, and by how much they are off then at most. group and open of the comparison are read. 1; 0:
- * those clocks were never compared.
+ * the session was attached to, and by how much they are off then at most. group and open of the comparison are read. 1;
+ * 0: those clocks were never compared.
  */
 int lsc_snapshot_to_group(const struct lsc_snapshot *snapshot, const struct lsc_comparison *comparison,
                           int64_t *offset_ns, int64_t *error_ns);
@@ -234,6 +234,10 @@ int64_t lsc_session_added_ns(lsc_session session);
 
 /* When the session was opened, on lsc_now_ns's clock; 0 if it is not open. Any thread. */
 int64_t lsc_session_opened_ns(lsc_session session);
+
+/* A random number of the session's own, which no other session of any process is likely to have; 0 if it is not open.
+ * Any thread. */
+uint64_t lsc_session_id(lsc_session session);
 
 /*
  * The paths to which the session was collected: 1 for one that was added. By who holds a snapshot of it, as they are

@@ -168,6 +168,7 @@ static lsc_status read_metadata(struct lsc_input *input) {
   if (!status) status = need_number(input, "finalize_time_ns", -LSC_MOST_TIME, LSC_MOST_TIME, &input->finalize_ns);
   if (!status) status = read_part(input);
   if (!status) status = read_clock(input);
+  lsc_input_number(input, "session_id", &input->session_id);
   if (!status && lsc_input_number(input, "api", &api)) status = need_number(input, "api", 0, 2, &api);
   input->api = (uint8_t)api;
   return status;

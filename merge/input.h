@@ -33,6 +33,7 @@ struct lsc_input {
   int size;                   /* ranks of the run */
   int first;                  /* rank of the first row; above 0 only where the file is of one rank */
   int reference;              /* row of the first rank that is not missing: whose clock the times are on */
+  int64_t session_id;         /* 0: unknown */
   int is_compared;            /* 1: that clock was compared with the one of the run's rank 0 */
   int64_t offset_ns, error_ns; /* to be added to have that one's; off by no more */
   struct lsc_input_rank *of;  /* [ranks] */

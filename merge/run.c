@@ -45,6 +45,9 @@ static int fits(const struct lsc_input *input, const struct lsc_input *known) {
   int reference = rank_of(input, input->reference);
   if (input->size != known->size) return other_run(input, known, "it has another number of ranks");
   if (!same_job(input, known)) return other_run(input, known, "the launcher called its job otherwise");
+  if (input->session_id && known->session_id && input->session_id != known->session_id) {
+    return other_run(input, known, "it is of another session");
+  }
   for (int row = 0; row < input->ranks; row++) {
     int other = lsc_input_is_missing(input, row) ? -1 : row_of(known, rank_of(input, row));
     if (other < 0) continue;

@@ -97,8 +97,8 @@ static lsc_status write_events(struct writing *w) {
 }
 
 static int is_own(const char *name, size_t length) {
-  static const char *const own[] = {"mpi_size", "run_rank", "run_size", "api", "run_clock_offset_ns",
-                                    "run_clock_error_ns"};
+  static const char *const own[] = {"mpi_size",   "run_rank",            "run_size",          "api",
+                                    "session_id", "run_clock_offset_ns", "run_clock_error_ns"};
   for (size_t i = 0; i < sizeof own / sizeof *own; i++) {
     if (strlen(own[i]) == length && memcmp(own[i], name, length) == 0) return 1;
   }
@@ -120,6 +120,15 @@ static lsc_status put_clock(const struct lsc_input *origin, int reference, struc
   return status ? status : put_number(to, error, strlen(error), origin->error_ns);
 }
 
+/* Which all inputs that know theirs have in common. */
+static lsc_status put_session(const struct lsc_run *run, struct lsc_table *to) {
+  static const char name[] = "session_id";
+  for (int i = 0; i < run->inputs; i++) {
+    if (run->input[i].session_id) return put_number(to, name, strlen(name), run->input[i].session_id);
+  }
+  return LSC_OK;
+}
+
 /* Those of the input that the run's origin is, but for what is of all inputs. */
 static lsc_status make_metadata(const struct writing *w, struct lsc_metadata *to) {
   const struct lsc_input *origin = &w->run->input[w->run->origin];
@@ -131,6 +140,7 @@ static lsc_status make_metadata(const struct writing *w, struct lsc_metadata *to
   if (!status && apis && !(apis & (apis - 1))) {
     status = put_number(&to->numbers, "api", strlen("api"), __builtin_ctz(apis));
   }
+  if (!status) status = put_session(w->run, &to->numbers);
   if (!status) status = put_clock(origin, w->run->reference, &to->numbers);
   for (size_t i = 0; i < numbers->rows && !status; i++) {
     size_t length;

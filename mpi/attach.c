@@ -3,6 +3,7 @@
 
 #include <pthread.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "at_exit.h"
 #include "collect.h"
@@ -14,6 +15,7 @@
 
 #define LONGEST_GRACE_NS 10000000000
 #define CLOCK_TAG 1
+#define ID_TAG 2
 
 struct attached {
   lsc_session session; /* 0: a free place */
@@ -21,7 +23,7 @@ struct attached {
   int rank, size;
   unsigned uses;
   uint64_t order; /* of all of the process, from 1 */
-  struct lsc_moment open;
+  struct lsc_membership of;
 };
 
 /* Under the mutex, which is never held over a call that waits for other ranks. */
@@ -110,7 +112,8 @@ static lsc_status put_in(lsc_session session, const struct lsc_group *group) {
   struct attached *place = find_place();
   if (place) {
     if (place->session) stale = place->comm;
-    *place = (struct attached){session, group->comm, rank, size, 1, ++last_order, group->clocks.open};
+    *place = (struct attached){session, group->comm, rank, size, 1, ++last_order, group->of};
+    place->of.clocks.group = place->order;
   }
   pthread_mutex_unlock(&mutex);
   free_comm(stale);
@@ -167,7 +170,18 @@ static void compare_clocks(lsc_session session, struct lsc_group *group, int64_t
   struct lsc_offset_clock clock;
   lsc_offset_own_clock(&clock);
   clock.added_ns = lsc_session_added_ns(session);
-  lsc_offset_measure(&group->coll, CLOCK_TAG, &clock, &group->clocks.open, lsc_now_ns() + timeout);
+  lsc_offset_measure(&group->coll, CLOCK_TAG, &clock, &group->of.clocks.open, lsc_now_ns() + timeout);
+}
+
+/* A rank that does not hear of it has files that say nothing of their session. */
+static lsc_status share_id(lsc_session session, struct lsc_group *group, int64_t timeout) {
+  struct lsc_buffer bytes = {0};
+  uint64_t id = lsc_session_id(session);
+  lsc_status status = group->coll.rank ? LSC_OK : lsc_buffer_append(&bytes, &id, sizeof id);
+  status = lsc_coll_down(&group->coll, ID_TAG, status, &bytes, lsc_now_ns() + timeout);
+  if (!status && bytes.size == sizeof id) memcpy(&group->of.session_id, bytes.data, sizeof id);
+  lsc_buffer_free(&bytes);
+  return status;
 }
 
 /* All have the communicator, or nobody does: it is freed again, or given up when a rank is missing. */
@@ -184,8 +198,10 @@ static lsc_status agree_to_attach(lsc_session session, MPI_Comm own, struct lsc_
   const char *why = mine == LSC_OK ? NULL : lsc_message();
   lsc_roll_step("attach");
   lsc_status status = lsc_agree(&group.coll, "attach", mine, why, lsc_now_ns() + timeout, grace, &verdict);
-  if (status == LSC_OK && how->comparing) compare_clocks(session, &group, grace);
-  if (status == LSC_OK) return put_in(session, &group);
+  if (status == LSC_OK) {
+    if (share_id(session, &group, grace) != LSC_TIMEOUT && how->comparing) compare_clocks(session, &group, grace);
+    return put_in(session, &group);
+  }
   how->zero_silent = group.zero_silent;
   if (status == LSC_APART) return lsc_fail(LSC_TIMEOUT, "%s", verdict.text);
   MPI_Comm_free(&own);
@@ -210,24 +226,24 @@ static int is_same_group(MPI_Comm a, MPI_Comm b) {
 int lsc_attached_group(lsc_session session, MPI_Comm comm, struct lsc_group *group) {
   MPI_Comm own = MPI_COMM_NULL;
   unsigned uses = 0;
-  struct lsc_comparison clocks = {0};
+  struct lsc_membership of = {0};
   pthread_mutex_lock(&mutex);
   struct attached *entry = session ? find(session) : NULL;
   if (entry && entry->comm != MPI_COMM_NULL && (comm == MPI_COMM_NULL || is_same_group(comm, entry->comm))) {
     own = entry->comm;
     uses = entry->uses++;
-    clocks = (struct lsc_comparison){.group = entry->order, .open = entry->open};
+    of = entry->of;
   }
   pthread_mutex_unlock(&mutex);
   if (own == MPI_COMM_NULL || lsc_group_init(group, own, uses) != LSC_OK) return 0;
-  group->clocks = clocks;
+  group->of = of;
   return 1;
 }
 
-int lsc_attached_clocks(lsc_session session, struct lsc_comparison *clocks) {
+int lsc_attached_membership(lsc_session session, struct lsc_membership *of) {
   pthread_mutex_lock(&mutex);
   struct attached *entry = session ? find(session) : NULL;
-  if (entry) *clocks = (struct lsc_comparison){.group = entry->order, .open = entry->open};
+  if (entry) *of = entry->of;
   pthread_mutex_unlock(&mutex);
   return entry != NULL;
 }

@@ -30,8 +30,8 @@ lsc_status lsc_attach_over(lsc_session session, MPI_Comm comm, struct lsc_attach
  */
 int lsc_attached_group(lsc_session session, MPI_Comm comm, struct lsc_group *group);
 
-/* What is known of the clocks of the session's group, also of one that is abandoned: 1; 0: it has none. */
-int lsc_attached_clocks(lsc_session session, struct lsc_comparison *clocks);
+/* What is known of the session's group, also of one that is abandoned: 1; 0: it has none. */
+int lsc_attached_membership(lsc_session session, struct lsc_membership *of);
 
 /* The session's communicator, or MPI_COMM_NULL. */
 MPI_Comm lsc_attached_comm(lsc_session session);

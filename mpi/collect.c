@@ -130,19 +130,23 @@ static lsc_status collect(struct lsc_collection *c, const lsc_save_options *opti
   return status;
 }
 
-lsc_status lsc_collect_over(lsc_session session, struct lsc_coll *coll, void *comm,
-                            const struct lsc_comparison *clocks, const char *path, const lsc_save_options *options) {
-  struct lsc_collection c = {.session = session, .coll = coll, .comm = comm, .path = path};
-  if (coll->size > 1) c.clocks = *clocks;
+lsc_status lsc_collect_over(lsc_session session, struct lsc_coll *coll, void *comm, const struct lsc_membership *of,
+                            const char *path, const lsc_save_options *options) {
+  struct lsc_collection c = {
+      .session = session, .coll = coll, .comm = comm, .path = path, .session_id = of->session_id};
+  if (coll->size > 1) c.clocks = of->clocks;
   return collect(&c, options);
 }
 
 lsc_status lsc_write_apart(lsc_session session, const char *path, int rank, int size,
-                           const struct lsc_comparison *clocks, const lsc_save_options *options) {
+                           const struct lsc_membership *of, const lsc_save_options *options) {
   struct lsc_coll self;
   lsc_coll_self(&self);
   struct lsc_collection c = {.session = session, .coll = &self, .path = path, .part = rank, .part_of = size};
-  if (clocks) c.clocks = *clocks;
+  if (of) {
+    c.clocks = of->clocks;
+    c.session_id = of->session_id;
+  }
   return collect(&c, options);
 }
 

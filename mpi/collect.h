@@ -7,26 +7,32 @@
 #include "correction.h"
 #include "lanescope_file.h"
 
+/* What a rank knows of the group of ranks that its session is attached to. */
+struct lsc_membership {
+  struct lsc_comparison clocks; /* group and open */
+  uint64_t session_id;          /* of rank 0's session, which stands for all; 0: unknown */
+};
+
 /*
  * Collects the session over the group. comm: a pointer to the MPI_Comm of the same ranks, for the parallel HDF5 driver,
- * or NULL when coll has one rank, whose file is then written without MPI. clocks: group and open are read; not read for
+ * or NULL when coll has one rank, whose file is then written without MPI. of: its clocks are not read for
  * one rank. Every rank of the group gets the same status.
  * After a failure the session holds what it held and the file that was there before is untouched. On LSC_APART the
  * group must not be used again: the caller writes apart. Only where a rank was lost after it had said that its rows are
  * written may the file of all stand beside those.
  */
-lsc_status lsc_collect_over(lsc_session session, struct lsc_coll *coll, void *comm,
-                            const struct lsc_comparison *clocks, const char *path, const lsc_save_options *options);
+lsc_status lsc_collect_over(lsc_session session, struct lsc_coll *coll, void *comm, const struct lsc_membership *of,
+                            const char *path, const lsc_save_options *options);
 
 /* lsc_write of a file that says that it is that of `rank` in a run of `size` ranks, for lanescope-merge. */
 lsc_status lsc_write_part(lsc_session session, const char *path, int rank, int size, const lsc_save_options *options);
 
 /*
- * lsc_write_part of a rank of a group. clocks: group and open are read; the file says how far its times are from the
- * clock of the group's rank 0, if that was measured. NULL: no group.
+ * lsc_write_part of a rank of a group. The file says which session of the group it is of, and how far its times are
+ * from the clock of the group's rank 0, if that was measured. of: NULL: no group.
  */
 lsc_status lsc_write_apart(lsc_session session, const char *path, int rank, int size,
-                           const struct lsc_comparison *clocks, const lsc_save_options *options);
+                           const struct lsc_membership *of, const lsc_save_options *options);
 
 /* How long to wait for a rank, in ns: `seconds` if above 0, else LANESCOPE_TIMEOUT (seconds), else 600 s. */
 int64_t lsc_timeout_ns(double seconds);

@@ -47,12 +47,12 @@ static void warn(const char *path, const char *mine, const char *reason) {
 }
 
 /*
- * Who this is in the run whose file was to be written, and whether it speaks for the others. clocks: of its group;
- * NULL: there was none.
+ * Who this is in the run whose file was to be written, and whether it speaks for the others. of: its group; NULL: there
+ * was none.
  */
 struct who {
   int rank, size, speaks;
-  const struct lsc_comparison *clocks;
+  const struct lsc_membership *of;
 };
 
 /* This rank's calls go to a file of its own. LSC_APART, or why that failed, too. */
@@ -64,7 +64,7 @@ static lsc_status write_apart(lsc_session session, const char *path, struct who 
   if (!mine) return lsc_fail(LSC_NO_MEMORY, "no memory for a file name; %s", reason);
   if (options.report) *options.report = NULL;
   options.report = NULL;
-  lsc_status status = lsc_write_apart(session, mine, who.rank, who.size, who.clocks, &options);
+  lsc_status status = lsc_write_apart(session, mine, who.rank, who.size, who.of, &options);
   if (who.speaks && !options.quiet && status != LSC_COLLECTED) warn(path, mine, reason);
   if (status == LSC_OK) status = lsc_fail(LSC_APART, "%s; the calls of rank %d are in %s", reason, who.rank, mine);
   free(mine);
@@ -118,13 +118,13 @@ lsc_status lsc_collect(lsc_session session, MPI_Comm comm, const char *path, con
   struct lsc_roll roll = roll_of(session, path, rank, size, &own);
   lsc_roll_begin(&roll);
   status = find_group(session, comm, &own, &group);
-  if (status == LSC_OK) status = lsc_collect_over(session, &group.coll, &group.comm, &group.clocks, path, options);
+  if (status == LSC_OK) status = lsc_collect_over(session, &group.coll, &group.comm, &group.of, path, options);
   if (status == LSC_OK) lsc_at_exit_done(session, path);
   if (status == LSC_APART || status == LSC_TIMEOUT) {
     lsc_abandon(session);
-    const struct lsc_comparison *clocks = group.clocks.group ? &group.clocks : NULL;
+    const struct lsc_membership *of = group.of.clocks.group ? &group.of : NULL;
     int speaks = find_speaker(&roll, group.zero_silent, own.quiet);
-    status = write_apart(session, path, (struct who){rank, size, speaks, clocks}, own);
+    status = write_apart(session, path, (struct who){rank, size, speaks, of}, own);
   }
   lsc_roll_end(&roll);
   return status;
@@ -134,9 +134,9 @@ lsc_status lsc_collect_attached(lsc_session session, const char *path, const lsc
   MPI_Comm comm = lsc_attached_comm(session);
   if (comm != MPI_COMM_NULL) return lsc_collect(session, comm, path, options);
   if (lsc_is_abandoned(session)) {
-    struct lsc_comparison clocks;
+    struct lsc_membership of;
     struct who who = {.size = 1};
-    if (lsc_attached_clocks(session, &clocks)) who.clocks = &clocks;
+    if (lsc_attached_membership(session, &of)) who.of = &of;
     lsc_rank_of(session, &who.rank, &who.size);
     who.speaks = who.rank == 0;
     lsc_fail(LSC_APART, "the ranks went apart before");

@@ -64,6 +64,7 @@ struct lsc_collection {
   void *comm; /* a pointer to an MPI_Comm, or NULL */
   lsc_session session;
   struct lsc_comparison clocks; /* group and open: from the caller; now: of this collect, but of a rank alone */
+  uint64_t session_id;          /* of rank 0's session, 0: unknown */
   const char *path;
   int part, part_of; /* lsc_write_part; part_of 0: the file is of the whole run */
   lsc_save_options options;

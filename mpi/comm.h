@@ -6,7 +6,7 @@
 #include <mpi.h>
 
 #include "coll.h"
-#include "correction.h"
+#include "collect.h"
 
 /* Tags of a group are from 0 to below this. */
 #define LSC_GROUP_TAGS 32768
@@ -16,7 +16,7 @@ struct lsc_group {
   struct lsc_coll coll; /* its ctx is this struct, which must not move */
   MPI_Comm comm;
   int first_tag;   /* added to every tag: what a failed use left unreceived is not taken by the next use */
-  struct lsc_comparison clocks; /* group and open, once a session is attached to it; else zeros */
+  struct lsc_membership of; /* once a session is attached to it; else zeros */
   int zero_silent; /* 1: the last receive from rank 0 came back without a message */
 };
 

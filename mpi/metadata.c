@@ -204,6 +204,7 @@ lsc_status lsc_metadata_fill(struct lsc_metadata *to, const struct lsc_snapshot 
   if (!status) status = put_number(to, "mpi_size", run->ranks);
   if (!status) status = put_api(to, run->apis);
   if (!status) status = put_clock(to);
+  if (!status && run->session_id) status = put_number(to, "session_id", (int64_t)run->session_id);
   if (!status && run->part_of) status = put_part(to, run);
   if (!status) status = put_machine(to);
   if (!status) status = put_program(to, snapshot->label, options);

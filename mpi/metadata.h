@@ -21,6 +21,7 @@ void lsc_metadata_free(struct lsc_metadata *metadata);
 struct lsc_metadata_run {
   int ranks;          /* in the file */
   unsigned apis;      /* bit k: API k made a call, on any of them */
+  uint64_t session_id; /* 0: unknown */
   int part, part_of;  /* the file is of this one rank of a run of part_of ranks; part_of 0: it is of all */
   int is_compared;    /* of a part: its times and offset_ns are on rank 0's clock, off by no more than error_ns */
   int64_t offset_ns, error_ns;

@@ -18,7 +18,11 @@ static void create_file(struct lsc_collection *c) {
                                         .reserved = lsc_reserve_end(&c->reserve),
                                         .name = c->target.path,
                                         .metadata = &c->metadata};
-  struct lsc_metadata_run run = {c->coll->size, c->fill.apis, c->part, c->part_of, 0, 0, 0};
+  struct lsc_metadata_run run = {.ranks = c->coll->size,
+                                 .apis = c->fill.apis,
+                                 .session_id = c->session_id,
+                                 .part = c->part,
+                                 .part_of = c->part_of};
   if (c->part_of) run.is_compared = lsc_snapshot_to_group(&c->snapshot, &c->clocks, &run.offset_ns, &run.error_ns);
   lsc_status status = lsc_metadata_fill(&c->metadata, &c->snapshot, &run, &c->options);
   lsc_collection_note(c, status ? status : lsc_create(c->target.temporary, &contents, &c->file));

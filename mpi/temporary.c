@@ -5,14 +5,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 #include <unistd.h>
 
-#include "clock.h"
+#include "random.h"
 #include "roll_folder.h"
 #include "text.h"
 
@@ -34,17 +32,11 @@ static void make_tag(char tag[MAX_TAG]) {
   snprintf(tag, MAX_TAG, ".%s-%llu-", host, number);
 }
 
-static uint64_t random_bits(void) {
-  uint64_t bits;
-  if (getrandom(&bits, sizeof bits, GRND_NONBLOCK) == sizeof bits) return bits;
-  return (uint64_t)lsc_monotonic_ns() * 0x9E3779B97F4A7C15u ^ (uint64_t)(uintptr_t)&bits;
-}
-
 char *lsc_temporary_name(const char *folder, const char *name) {
   char tag[MAX_TAG];
   make_tag(tag);
   return lsc_text("%s%s.%.*s%s%ld-%016llx" SUFFIX, folder, strcmp(folder, "/") == 0 ? "" : "/", MAX_NAME_PART, name,
-                  tag, (long)getpid(), (unsigned long long)random_bits());
+                  tag, (long)getpid(), (unsigned long long)lsc_random_bits());
 }
 
 /* 1 if the name is that of a temporary file of a process that is gone, of this host and pid namespace. */

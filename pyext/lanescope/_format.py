@@ -117,6 +117,7 @@ METADATA = {
 OPTIONAL_METADATA = ("api", "label", "python_version")
 # Where they apply.
 MORE_METADATA = {
+    "session_id": int,
     "run_rank": int,
     "run_size": int,
     "run_job": str,

@@ -4,12 +4,15 @@
  *   same.rank<k>.h5   each rank's calls in a file of its own; same.h5: the same calls, collected
  *   steps.<n>.h5      what is new at three collects, with calls that stay open over some of them
  *   apart.<n>.h5      likewise, but the last are apart.rank<k>.h5
+ *   a.rank<k>.h5, b.rank<k>.h5   two sessions, attached and gone apart; a.1.h5: what a collected before; c.<n>.h5: a
+ *                     session over two communicators of the same ranks, one after the other
  *   whole.h5          calls around those of steps and apart, one for one, collected at the end
  */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "attach.h"
 #include "check.h"
 #include "collect.h"
 #include "lanescope_mpi.h"
@@ -121,8 +124,10 @@ static void collect(lsc_session session, const char *path) {
 }
 
 static void write_own(lsc_session session, const char *name) {
+  struct lsc_membership of;
   char *path = lsc_rank_path(path_of(name, -1), rank);
-  CHECK_STATUS(lsc_write_part(session, path, rank, ranks, NULL), LSC_OK);
+  CHECK(lsc_attached_membership(session, &of), "the session is not attached");
+  CHECK_STATUS(lsc_write_apart(session, path, rank, ranks, &of, NULL), LSC_OK);
   free(path);
 }
 
@@ -130,6 +135,7 @@ static void write_own(lsc_session session, const char *name) {
 static void record_same(void) {
   struct group group;
   open_sessions(&group, 1);
+  CHECK_STATUS(lsc_attach(group.session[0], MPI_COMM_WORLD, 60), LSC_OK);
   if (rank != 3) {
     some_calls(&group, 10 + rank);
     if (rank == 0) {
@@ -200,6 +206,32 @@ static void record_steps(void) {
   close_sessions(&group);
 }
 
+/* What it has not collected, as where a rank is missing. */
+static void go_apart(lsc_session session, const char *name) {
+  lsc_save_options options = {.size = sizeof options, .quiet = 1};
+  lsc_abandon(session);
+  CHECK_STATUS(lsc_save(session, path_of(name, -1), &options), LSC_APART);
+}
+
+static void record_sessions(void) {
+  struct group group;
+  MPI_Comm again;
+  open_sessions(&group, 3);
+  for (int i = 0; i < 3; ++i) CHECK_STATUS(lsc_attach(group.session[i], MPI_COMM_WORLD, 60), LSC_OK);
+  some_calls(&group, 3);
+  collect(group.session[0], path_of("a", 1));
+  collect(group.session[2], path_of("c", 1));
+  lsc_detach(group.session[2]);
+  some_calls(&group, 2);
+  go_apart(group.session[0], "a");
+  go_apart(group.session[1], "b");
+  MPI_Comm_dup(MPI_COMM_WORLD, &again);
+  CHECK_STATUS(lsc_attach(group.session[2], again, 60), LSC_OK);
+  collect(group.session[2], path_of("c", 2));
+  MPI_Comm_free(&again);
+  close_sessions(&group);
+}
+
 int main(int argc, char **argv) {
   if (argc != 2) return 2;
   folder = argv[1];
@@ -208,6 +240,7 @@ int main(int argc, char **argv) {
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
   record_same();
   record_steps();
+  record_sessions();
   int result = check_result();
   MPI_Finalize();
   return result;

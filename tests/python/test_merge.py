@@ -200,6 +200,51 @@ def test_merging_in_two_steps_is_the_same(files, tmp_path):
     assert_same(merged(tmp_path / "all.h5", tmp_path / "last.h5", same[0]), Run(folder / "same.h5"))
 
 
+def session_id(path):
+    return Run(path).metadata.get("session_id")
+
+
+def test_files_of_a_session_know_which(files, tmp_path):
+    """All ranks the same, whether collected or gone apart, and over a second communicator of the same ranks."""
+    folder = files(3)
+    of_a = {session_id(folder / name) for name in ("a.1.h5", "a.rank0.h5", "a.rank1.h5", "a.rank2.h5")}
+    of_b = {session_id(folder / f"b.rank{rank}.h5") for rank in range(3)}
+    of_c = {session_id(folder / f"c.{n}.h5") for n in (1, 2)}
+    assert len(of_a) == len(of_b) == len(of_c) == len(of_a | of_b | of_c) / 3 == 1
+    assert {None, 0}.isdisjoint(of_a | of_b | of_c)
+    merged(tmp_path / "a.h5", folder / "a.1.h5", *(folder / f"a.rank{rank}.h5" for rank in (2, 0, 1)))
+    assert session_id(tmp_path / "a.h5") in of_a
+    run = merged(tmp_path / "c.h5", folder / "c.2.h5", folder / "c.1.h5")
+    parts = [Run(folder / f"c.{n}.h5").rank_table["calls"] for n in (1, 2)]
+    assert run.rank_table["calls"].tolist() == sum(parts).tolist()
+    assert run.metadata["session_id"] in of_c
+
+
+def test_files_of_two_sessions_are_not_mixed(files, tmp_path):
+    folder = files(3)
+    inputs = [folder / "a.rank0.h5", folder / "b.rank1.h5", folder / "a.rank2.h5"]
+    done = merge(tmp_path / "out.h5", *inputs)
+    assert done.returncode == 1
+    assert f"'{inputs[1]}' is of another run than '{inputs[0]}': it is of another session" in done.stderr, done.stderr
+    assert Run(tmp_path / "out.h5").rank_table["status"].tolist() == [0, 2, 0]
+    rest = merge(tmp_path / "rest.h5", *inputs[1:])
+    assert rest.returncode == 1 and str(inputs[2]) in rest.stderr
+    merge(tmp_path / "part.h5", inputs[0], inputs[2])
+    assert merge(tmp_path / "more.h5", tmp_path / "part.h5", inputs[1]).returncode == 1
+    assert merged(tmp_path / "a.h5", tmp_path / "part.h5", folder / "a.rank1.h5").rank_table["status"].max() == 0
+
+
+def test_files_that_do_not_know_their_session_are_merged_as_before(files, tmp_path):
+    folder = files(3)
+    forget = lambda file: file["metadata"].attrs.__delitem__("session_id")
+    old = [spoil(folder / f"{name}.rank{rank}.h5", tmp_path / f"{rank}.h5", forget)
+           for rank, name in enumerate(("a", "b", "a"))]
+    run = merged(tmp_path / "out.h5", *old)
+    assert run.rank_table["status"].tolist() == [0, 0, 0] and "session_id" not in run.metadata
+    known = merged(tmp_path / "known.h5", old[0], folder / "a.rank1.h5", old[2])
+    assert known.metadata["session_id"] == session_id(folder / "a.rank1.h5")
+
+
 def test_a_missing_rank_is_named(files, tmp_path):
     folder = files(4)
     done = merge(tmp_path / "out.h5", folder / "same.rank0.h5", folder / "same.rank2.h5")
@@ -226,7 +271,12 @@ def test_a_missing_checkpoint_is_named(files, tmp_path):
 def test_clocks_that_were_never_compared_are_unknown(files, tmp_path):
     """And the check takes that as it is. tests/check-clocks has real ones."""
     folder = files(3)
-    change = lambda file: file["metadata"].attrs.__setitem__("clock", "elsewhere")
+
+    def change(file):
+        attributes = file["metadata"].attrs
+        attributes["clock"] = "elsewhere"
+        assert [attributes.pop(f"run_clock_{of}_ns") for of in ("offset", "error")] == [0, 0]
+
     other = spoil(folder / "same.rank1.h5", tmp_path / "other.h5", change)
     done = merge(tmp_path / "out.h5", folder / "same.rank0.h5", other, folder / "same.rank2.h5")
     assert done.returncode == 0 and "clock_error_ns is -1" in done.stderr
