@@ -29,7 +29,8 @@
   X(RANK_ERROR, clock_error_ns, LSC_I64)     \
   X(RANK_DRIFT, clock_drift_ppb, LSC_F64)    \
   X(RANK_OVERHEAD, overhead_ns, LSC_I64)     \
-  X(RANK_STATUS, status, LSC_U8)
+  X(RANK_STATUS, status, LSC_U8)             \
+  X(RANK_COLLECTS, collects, LSC_STR)
 
 #define LSC_COLUMNS_THREAD(X)                \
   X(THREAD_RANKS, ranks, LSC_U32)            \

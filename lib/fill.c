@@ -36,7 +36,7 @@ static const char *drop_reason(const struct lsc_snapshot *s, char *text, size_t 
 
 static void put_rank(struct lsc_writer *w, const struct lsc_fill *fill, size_t i) {
   const struct lsc_snapshot *s = fill->snapshot;
-  char reason[80];
+  char reason[80], number[24];
   (void)i;
   lsc_writer_int(w, LSC_RANK_RANKS, fill->rank);
   lsc_writer_text(w, LSC_RANK_HOSTNAME, fill->hostname);
@@ -52,6 +52,8 @@ static void put_rank(struct lsc_writer *w, const struct lsc_fill *fill, size_t i
   lsc_writer_value(w, LSC_RANK_DRIFT, &s->clock_drift_ppb);
   lsc_writer_int(w, LSC_RANK_OVERHEAD, s->overhead_ns);
   lsc_writer_int(w, LSC_RANK_STATUS, 0);
+  snprintf(number, sizeof number, "%llu", (unsigned long long)s->collect);
+  lsc_writer_text(w, LSC_RANK_COLLECTS, number);
 }
 
 static void put_thread_info(struct lsc_writer *w, const struct lsc_fill *fill, const struct lsc_thread_info *thread) {

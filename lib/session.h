@@ -42,6 +42,7 @@ struct lsc_session_state {
   _Atomic int64_t added_ns; /* what `correction` adds in the end; relaxed, by the collector */
   /* The collector's. */
   struct lsc_correction correction;
+  uint64_t collects; /* that were written */
   char **paths;
   size_t path_count;
 };

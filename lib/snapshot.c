@@ -105,6 +105,7 @@ lsc_status lsc_snapshot_take_watched(lsc_session session, const struct lsc_compa
   }
   s->session = session;
   s->label = state->label;
+  s->collect = state->collects;
   s->no_lanes = state->no_lanes;
   s->open_unix_ns = state->open_unix_ns;
   s->streams->state = state;
@@ -139,6 +140,7 @@ static void keep_correction(struct lsc_snapshot *s, struct lsc_session_state *st
 void lsc_snapshot_commit(struct lsc_snapshot *s) {
   for (size_t i = 0; i < s->streams->count; i++) lsc_stream_commit(s->streams->state, &s->streams->stream[i]);
   keep_correction(s, s->streams->state);
+  s->streams->state->collects += s->is_written != 0;
   free_parts(s);
 }
 

@@ -136,6 +136,9 @@ struct lsc_snapshot {
   int is_full;  /* of `dropped` some for more calls than a collect can number, and not for want of memory */
   int64_t overhead_ns;
 
+  uint64_t collect; /* number of this collect of the session, from 0, if it is written */
+  int is_written;   /* to be set before the commit where the calls stand in a file: the next has the next number */
+
   const char *label; /* or NULL */
   int64_t open_ns, open_unix_ns;   /* when the session was opened: by `map` and by the wall clock at one moment */
   int64_t taken_ns;                /* when the snapshot was taken */

@@ -26,7 +26,7 @@ enum { LSC_COLUMNS_INDEX(LSC_X) LSC_INDEX_COLUMNS };
 enum { LSC_COLUMNS_OPEN(LSC_X) LSC_OPEN_COLUMNS };
 enum { LSC_COLUMNS_EVENTS(LSC_X) LSC_EVENT_COLUMNS };
 #undef LSC_X
-#define LSC_MAX_COLUMNS 14
+#define LSC_MAX_COLUMNS 15
 
 struct lsc_column_desc {
   const char *name;

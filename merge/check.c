@@ -38,6 +38,19 @@ static lsc_status check_ranks(struct lsc_input *input) {
   return lsc_fail(LSC_INVALID, "'%s' holds nothing: every rank is missing", input->path);
 }
 
+static lsc_status read_collects(struct lsc_input *input) {
+  lsc_status status = LSC_OK;
+  input->collects = calloc((size_t)input->ranks, sizeof *input->collects);
+  if (!input->collects) status = LSC_NO_MEMORY;
+  for (int r = 0; r < input->ranks && !status; r++) {
+    size_t length;
+    const char *text = lsc_cell_text(&input->table[LSC_TABLE_RANK], LSC_RANK_COLLECTS, (size_t)r, &length);
+    status = lsc_collects_read(&input->collects[r], text, length);
+    if (status == LSC_INVALID) return broken(input, "rank_table", (uint64_t)r, "has no list of collects");
+  }
+  return status ? lsc_fail(status, "no memory for the ranks of '%s'", input->path) : LSC_OK;
+}
+
 /* The next rows of a table that are of this rank. `ranks` is its column of ranks. */
 static struct lsc_rows rows_of(const struct lsc_table *table, int ranks, int rank, uint64_t from) {
   struct lsc_rows rows = {from, 0};
@@ -136,6 +149,7 @@ lsc_status lsc_input_check(struct lsc_input *input) {
   lsc_status status = check_ranks(input);
   input->of = status ? NULL : calloc((size_t)input->ranks, sizeof *input->of);
   if (!status && !input->of) status = lsc_fail(LSC_NO_MEMORY, "no memory for the ranks of '%s'", input->path);
+  if (!status) status = read_collects(input);
   if (!status) status = find_rows(input, LSC_TABLE_THREAD, LSC_THREAD_RANKS, LSC_RANK_THREADS, MEMBER(threads));
   if (!status) status = find_rows(input, LSC_TABLE_TASK, LSC_TASK_RANKS, LSC_RANK_TASKS, MEMBER(tasks));
   if (!status) status = find_rows(input, LSC_TABLE_OPEN, LSC_OPEN_RANKS, LSC_RANK_OPEN_CALLS, MEMBER(open));

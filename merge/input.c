@@ -30,12 +30,22 @@ static int is_optional(enum lsc_table_id id, int column) {
                                   column == LSC_OPEN_APIS);
 }
 
+/* A column that older files do not have. */
+static lsc_status put_empty(struct lsc_table *table, int column, uint64_t rows) {
+  lsc_status status = LSC_OK;
+  for (uint64_t row = 0; row < rows && !status; row++) status = lsc_table_put_text(table, column, "", 0);
+  return status;
+}
+
 static lsc_status read_column(struct lsc_input *input, enum lsc_table_id id, int column, uint64_t *rows) {
   char path[LONGEST_PATH];
   uint64_t found;
   struct lsc_table *table = &input->table[id];
   const struct lsc_column_desc *desc = &table->desc->column[column];
   snprintf(path, sizeof path, "%s/%s", table->desc->group, desc->name);
+  if (id == LSC_TABLE_RANK && column == LSC_RANK_COLLECTS && !lsc_h5_has(input->h5, path)) {
+    return put_empty(table, column, *rows);
+  }
   if (is_optional(id, column)) {
     input->has_open[column] = lsc_h5_has(input->h5, path);
     if (!input->has_open[column]) return LSC_OK;
@@ -157,7 +167,7 @@ static lsc_status read_clock(struct lsc_input *input) {
 }
 
 static lsc_status read_metadata(struct lsc_input *input) {
-  int64_t api = 0;
+  int64_t api = 0, merged;
   if (!lsc_h5_has(input->h5, "metadata")) return lsc_fail(LSC_INVALID, "'%s': metadata is missing", input->path);
   lsc_status status =
       lsc_h5_read_attributes(input->h5, "metadata", &input->metadata.texts, &input->metadata.numbers);
@@ -169,6 +179,7 @@ static lsc_status read_metadata(struct lsc_input *input) {
   if (!status) status = read_part(input);
   if (!status) status = read_clock(input);
   lsc_input_number(input, "session_id", &input->session_id);
+  input->is_merged = lsc_input_number(input, "merged_files", &merged);
   if (!status && lsc_input_number(input, "api", &api)) status = need_number(input, "api", 0, 2, &api);
   input->api = (uint8_t)api;
   return status;
@@ -201,6 +212,8 @@ void lsc_input_free(struct lsc_input *input) {
   lsc_input_close(input);
   for (int id = 0; id < LSC_TABLE_COUNT; id++) lsc_table_free(&input->table[id]);
   lsc_metadata_free(&input->metadata);
+  for (int row = 0; input->collects && row < input->ranks; row++) lsc_collects_free(&input->collects[row]);
+  free(input->collects);
   free(input->of);
   free(input->index_names);
   free(input->open_names);

@@ -3,6 +3,7 @@
 #ifndef LSC_INPUT_H
 #define LSC_INPUT_H
 
+#include "collects.h"
 #include "h5_read.h"
 #include "metadata.h"
 #include "table.h"
@@ -37,6 +38,8 @@ struct lsc_input {
   int is_compared;            /* 1: that clock was compared with the one of the run's rank 0 */
   int64_t offset_ns, error_ns; /* to be added to have that one's; off by no more */
   struct lsc_input_rank *of;  /* [ranks] */
+  struct lsc_collects *collects; /* [ranks] none where it is not known */
+  int is_merged;              /* 1: of other files; so its ranks need not be of the same collects */
   uint32_t *index_names;      /* [rows of INDEX] id in the names of the run; NULL until they are known */
   uint32_t *open_names;       /* [rows of OPEN] likewise */
 };

@@ -24,10 +24,10 @@ static const char help[] =
     "  - both together, and files that were merged before.\n"
     "The order of the inputs does not matter.\n"
     "\n"
-    "Ranks of which no input has anything are named, and have status 2 in rank_table. An input that is damaged, cut\n"
-    "off, of another run or session, or not of lanescope is named and left out. OUT appears whole or not at all, and\n"
-    "replaces a file of that name, but none of the inputs. No MPI is needed; under a launcher the first process does\n"
-    "it all.\n"
+    "Ranks of which no input has anything are named, and have status 2 in rank_table; those of which some collect is\n"
+    "missing are, too, and have status 1. An input that is damaged, cut off, of another run or session, or not of\n"
+    "lanescope, or that holds what another does, is named and left out. OUT appears whole or not at all, and replaces\n"
+    "a file of that name, but none of the inputs. No MPI is needed; under a launcher the first process does it all.\n"
     "\n"
     "  -q, --quiet           say only what is wrong\n"
     "  -z, --compress LEVEL  compress OUT: zlib's level, 1 to 9\n"
@@ -135,6 +135,25 @@ static void say_missing(const struct lsc_run *run) {
   if (missing) fprintf(stderr, ": %d of %d ranks are missing\n", missing, run->size);
 }
 
+/* The same of several ranks in one line. */
+static void say_incomplete(const struct lsc_run *run) {
+  struct lsc_buffer said = {0}, next = {0};
+  lsc_status status = LSC_OK;
+  for (int rank = 0, first = 0; rank <= run->size && !status; rank++) {
+    next.size = 0;
+    if (rank < run->size) status = lsc_run_say_gaps(run, rank, &next);
+    if (rank < run->size && next.size == said.size && (!next.size || !memcmp(next.data, said.data, next.size))) continue;
+    if (said.size && rank == first + 1) fprintf(stderr, "lanescope-merge: rank %d: ", first);
+    if (said.size && rank > first + 1) fprintf(stderr, "lanescope-merge: ranks %d-%d: ", first, rank - 1);
+    if (said.size) fprintf(stderr, "%.*s\n", (int)said.size, (const char *)said.data);
+    said.size = 0;
+    if (!status) status = lsc_buffer_append(&said, next.data, next.size);
+    first = rank;
+  }
+  lsc_buffer_free(&said);
+  lsc_buffer_free(&next);
+}
+
 static void say_lost(const struct lsc_union *all, const struct lsc_run *run) {
   for (int rank = 0; rank < run->size; rank++) {
     if (!all->lost[rank]) continue;
@@ -152,6 +171,7 @@ static lsc_status merge(const struct arguments *arguments, struct lsc_run *run) 
   if (!status) status = lsc_union_write(&all, run, arguments->out, arguments->level);
   if (!status) {
     say_missing(run);
+    say_incomplete(run);
     say_lost(&all, run);
     if (run->guessed) {
       complain("some ranks' clocks were never compared: their times are by the time of day (clock_error_ns is -1)");

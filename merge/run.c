@@ -39,6 +39,19 @@ static int same_process(const struct lsc_input *a, int row_a, const struct lsc_i
                          LSC_RANK_HOSTNAME);
 }
 
+/* 1 if no collect of a rank is in both. */
+static int is_other_part(const struct lsc_input *input, const struct lsc_input *known) {
+  for (int row = 0; row < input->ranks; row++) {
+    int rank = rank_of(input, row), other = lsc_input_is_missing(input, row) ? -1 : row_of(known, rank);
+    int64_t common = other < 0 ? -1 : lsc_collects_common(&input->collects[row], &known->collects[other]);
+    if (common < 0) continue;
+    lsc_fail(LSC_INVALID, "'%s' holds collect %lld of rank %d, as '%s' does: give one of them", input->path,
+             (long long)common, rank, known->path);
+    return 0;
+  }
+  return 1;
+}
+
 /* Whether an input fits to one that is in. */
 static int fits(const struct lsc_input *input, const struct lsc_input *known) {
   int shared = 0;
@@ -54,9 +67,9 @@ static int fits(const struct lsc_input *input, const struct lsc_input *known) {
     if (!same_process(input, row, known, other)) return other_run(input, known, "a rank was another process");
     shared = 1;
   }
-  if (reference != rank_of(known, known->reference)) return 1;
+  if (reference != rank_of(known, known->reference)) return is_other_part(input, known);
   if (input->start_ns != known->start_ns) return other_run(input, known, "it is of another session");
-  if (!shared || input->finalize_ns != known->finalize_ns) return 1;
+  if (!shared || input->finalize_ns != known->finalize_ns) return is_other_part(input, known);
   lsc_fail(LSC_INVALID, "'%s' is the same collect as '%s'", input->path, known->path);
   return 0;
 }
@@ -155,6 +168,7 @@ static lsc_status unite_names(struct lsc_run *run) {
 
 lsc_status lsc_run_arrange(struct lsc_run *run) {
   lsc_status status = lsc_run_set_clocks(run);
+  if (!status) status = lsc_run_find_gaps(run);
   return status ? status : unite_names(run);
 }
 
@@ -176,5 +190,12 @@ void lsc_run_free(struct lsc_run *run) {
   free(run->part);
   free(run->offset_ns);
   free(run->error_ns);
+  for (int rank = 0; run->collects && run->gaps && rank < run->size; rank++) {
+    lsc_collects_free(&run->collects[rank]);
+    lsc_collects_free(&run->gaps[rank]);
+  }
+  free(run->collects);
+  free(run->gaps);
+  free(run->behind);
   *run = (struct lsc_run){0};
 }

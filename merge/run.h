@@ -23,6 +23,9 @@ struct lsc_run {
   struct lsc_part *part;   /* [parts] by rank, then in the order of their collects */
   size_t parts;
   int64_t *offset_ns, *error_ns; /* [size] of /rank_table */
+  struct lsc_collects *collects; /* [size] of all inputs; none where one of them does not say */
+  struct lsc_collects *gaps;     /* [size] numbers below those that no input has */
+  unsigned char *behind;         /* [size] 1: other ranks have later ones */
   struct lsc_names names;  /* those with completed calls first */
   size_t completed_names;
 };
@@ -39,9 +42,18 @@ lsc_status lsc_run_arrange(struct lsc_run *run);
 /* The parts of a rank, `count` of them; 0 if it is missing. */
 const struct lsc_part *lsc_run_parts(const struct lsc_run *run, int rank, size_t *count);
 
+/* 1 if some collect of the rank is missing, as far as the inputs tell; a rank without any part is not. */
+int lsc_run_is_incomplete(const struct lsc_run *run, int rank);
+
+/* Appends which are, in words; nothing if none is. Not terminated. LSC_OK, LSC_NO_MEMORY. */
+lsc_status lsc_run_say_gaps(const struct lsc_run *run, int rank, struct lsc_buffer *text);
+
 void lsc_run_free(struct lsc_run *run);
 
 /* Part of lsc_run_arrange: whose clock is moved by how much, and the parts in order. */
 lsc_status lsc_run_set_clocks(struct lsc_run *run);
+
+/* Part of lsc_run_arrange, once there are parts: what is missing of each rank. LSC_OK, LSC_NO_MEMORY. */
+lsc_status lsc_run_find_gaps(struct lsc_run *run);
 
 #endif

@@ -61,18 +61,46 @@ static int64_t sum_of(const struct making *m, int column) {
   return (int64_t)sum;
 }
 
-static void put_drop_reason(struct making *m) {
-  static const char missing[] = "an input is missing";
+/* What a part that was merged itself says of missing collects is out of date, where the run knows of its own. */
+static int was_judged(const struct making *m, const struct lsc_part *part) {
+  return input_of(m, part)->is_merged && m->run->collects[m->rank].count;
+}
+
+/* The first reason of a part, if it still counts. */
+static const char *first_reason(const struct making *m, int has_own, size_t *length) {
   for (size_t p = 0; p < m->parts; p++) {
     const struct lsc_table *table = &input_of(m, &m->part[p])->table[LSC_TABLE_RANK];
-    size_t length, row = (size_t)m->part[p].row;
-    lsc_cell_text(table, LSC_RANK_DROP_REASON, row, &length);
-    if (length) {
-      copy_text(m, LSC_TABLE_RANK, LSC_RANK_DROP_REASON, table, row);
-      return;
-    }
+    size_t row = (size_t)m->part[p].row;
+    const char *text = lsc_cell_text(table, LSC_RANK_DROP_REASON, row, length);
+    if (!*length) continue;
+    if (!was_judged(m, &m->part[p]) || (!has_own && lsc_cell(table, LSC_RANK_DROPPED, row))) return text;
   }
-  put_text(m, LSC_TABLE_RANK, LSC_RANK_DROP_REASON, missing, m->all->lost[m->rank] ? strlen(missing) : 0);
+  *length = 0;
+  return "";
+}
+
+static void put_drop_reason(struct making *m) {
+  static const char missing[] = "an input is missing";
+  struct lsc_buffer own = {0}, all = {0};
+  size_t length;
+  lsc_status status = lsc_run_say_gaps(m->run, m->rank, &own);
+  if (!status && !own.size && m->all->lost[m->rank]) status = lsc_buffer_append(&own, missing, strlen(missing));
+  const char *first = first_reason(m, own.size > 0, &length);
+  if (!status) status = lsc_buffer_append(&all, first, length);
+  if (!status && length && own.size) status = lsc_buffer_append(&all, "; ", 2);
+  if (!status) status = lsc_buffer_append(&all, own.data, own.size);
+  if (status && !m->status) m->status = status;
+  put_text(m, LSC_TABLE_RANK, LSC_RANK_DROP_REASON, (const char *)all.data, all.size);
+  lsc_buffer_free(&own);
+  lsc_buffer_free(&all);
+}
+
+static void put_collects(struct making *m) {
+  struct lsc_buffer text = {0};
+  lsc_status status = lsc_collects_write(&m->run->collects[m->rank], &text);
+  if (status && !m->status) m->status = status;
+  put_text(m, LSC_TABLE_RANK, LSC_RANK_COLLECTS, (const char *)text.data, text.size);
+  lsc_buffer_free(&text);
 }
 
 static void put_drift(struct making *m) {
@@ -86,9 +114,10 @@ static void put_drift(struct making *m) {
 }
 
 static int64_t status_of(const struct making *m) {
-  int64_t status = 0;
+  int64_t status = lsc_run_is_incomplete(m->run, m->rank);
   if (!m->parts) return 2;
   for (size_t p = 0; p < m->parts; p++) {
+    if (was_judged(m, &m->part[p])) continue;
     status |= lsc_cell(&input_of(m, &m->part[p])->table[LSC_TABLE_RANK], LSC_RANK_STATUS, (size_t)m->part[p].row);
   }
   return status;
@@ -113,6 +142,7 @@ static void put_rank(struct making *m) {
   put_drift(m);
   put(m, id, LSC_RANK_OVERHEAD, sum_of(m, LSC_RANK_OVERHEAD));
   put(m, id, LSC_RANK_STATUS, status_of(m));
+  put_collects(m);
   end_row(m, id);
 }
 

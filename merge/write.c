@@ -97,8 +97,8 @@ static lsc_status write_events(struct writing *w) {
 }
 
 static int is_own(const char *name, size_t length) {
-  static const char *const own[] = {"mpi_size",   "run_rank",            "run_size",          "api",
-                                    "session_id", "run_clock_offset_ns", "run_clock_error_ns"};
+  static const char *const own[] = {"mpi_size",   "run_rank",            "run_size",           "api",
+                                    "session_id", "run_clock_offset_ns", "run_clock_error_ns", "merged_files"};
   for (size_t i = 0; i < sizeof own / sizeof *own; i++) {
     if (strlen(own[i]) == length && memcmp(own[i], name, length) == 0) return 1;
   }
@@ -137,6 +137,7 @@ static lsc_status make_metadata(const struct writing *w, struct lsc_metadata *to
   unsigned apis = w->all->apis;
   lsc_metadata_init(to);
   lsc_status status = put_number(&to->numbers, "mpi_size", strlen("mpi_size"), w->run->size);
+  if (!status) status = put_number(&to->numbers, "merged_files", strlen("merged_files"), w->run->inputs);
   if (!status && apis && !(apis & (apis - 1))) {
     status = put_number(&to->numbers, "api", strlen("api"), __builtin_ctz(apis));
   }

@@ -98,6 +98,7 @@ static void keep_results(struct lsc_collection *c) {
 
 static void finish(struct lsc_collection *c, lsc_status status) {
   if (status == LSC_OK) keep_results(c);
+  c->snapshot.is_written = 1;
   if (c->has_snapshot && status == LSC_OK) lsc_snapshot_commit(&c->snapshot);
   else if (c->has_snapshot) lsc_snapshot_drop(&c->snapshot);
   for (int i = 0; i < LSC_TABLE_COUNT; i++) lsc_table_free(&c->merged[i]);

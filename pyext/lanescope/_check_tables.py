@@ -2,6 +2,7 @@
 """The small tables of a file: what each says of itself and of the others. Texts are read rank by rank."""
 import datetime
 import json
+import re
 
 import numpy as np
 
@@ -70,7 +71,8 @@ def check_ranks(run, found):
     # Where no clock was compared, as of merged files; but the first rank that is there is on its own.
     present = np.flatnonzero(status != 2)
     unknown = (errors == -1) & (np.arange(len(ranks)) > (present[0] if len(present) else 0))
-    unexplained = (dropped > 0) != np.array([reason != "" for reason in reasons])
+    has_reason = np.array([reason != "" for reason in reasons])
+    unexplained = ((dropped > 0) | (status == 1)) != has_reason
     found.need(offsets[0] == 0, f"rank_table row 0: clock_offset_ns is {offsets[0]}, expected 0: it is its own clock")
     found.rows(
         (errors < 0) & ~unknown,
@@ -81,12 +83,42 @@ def check_ranks(run, found):
     )
     found.rows(overheads < 0, table, 0, lambda i: f"overhead_ns is {overheads[i]}, expected 0 or more")
     found.rows(status > 2, table, 0, lambda i: f"status is {status[i]}, expected 0, 1 or 2")
-    found.rows(unexplained, table, 0, lambda i: f"dropped_calls is {dropped[i]} and drop_reason {reasons[i]!r}")
+    words = lambda i: f"dropped_calls is {dropped[i]} and drop_reason {reasons[i]!r}, with status {status[i]}"
+    found.rows(unexplained, table, 0, words)
+    if run.has(table, "collects"):
+        _check_collects(run, found, status)
     _check_texts(found, table, 0, {"drop_reason": reasons, "hostname": run.read(table, "hostname")})
     for column, of in (("calls", "events"), ("open_calls", "open_calls")):
         total, rows = int(run.rank_column(column).sum()), run.rows(of)
         found.need(total == rows, f"rank_table {column} add up to {total}, expected {rows}, the rows of {of}")
     return True
+
+
+def _check_collects(run, found, status):
+    """Ascending numbers and ranges, one number in what was not merged; where some are missing the status says so."""
+    is_merged = "merged_files" in run.metadata.attrs
+    texts = run.read("rank_table", "collects")
+    spans = [_spans(text) for text in texts]
+    form = "ascending numbers and ranges such as '0-2,4'" if is_merged else "one number"
+    several = [not is_merged and ("," in text or "-" in text) for text in texts]
+    bad = np.array([one is None for one in spans]) | np.array(several)
+    found.rows(bad, "rank_table", 0, lambda i: f"collects is {texts[i]!r}, expected {form}")
+    beyond = (status == 2) & np.array([text != "" for text in texts])
+    found.rows(beyond, "rank_table", 0, lambda i: f"collects is {texts[i]!r}, and the rank is missing")
+    gaps = is_merged & ~bad & (status == 0) & np.array([bool(one) and one != [(0, one[-1][1])] for one in spans])
+    found.rows(gaps, "rank_table", 0, lambda i: f"collects is {texts[i]!r}, and status 0: some are missing before it")
+
+
+def _spans(text):
+    """[(first, last)] of a list of numbers and ranges, None if it is none."""
+    spans = []
+    for part in text.split(",") if text else []:
+        match = re.fullmatch(r"(\d{1,15})(?:-(\d{1,15}))?", part, re.ASCII)
+        first, last = (int(match[1]), int(match[2] or match[1])) if match else (0, -1)
+        if last < first or (match[2] and first == last) or (spans and first <= spans[-1][1] + 1):
+            return None
+        spans.append((first, last))
+    return spans
 
 
 def check_regions(run, found):

@@ -24,6 +24,7 @@ TABLES = {
         "clock_drift_ppb": F64,
         "overhead_ns": I64,
         "status": U8,
+        "collects": STR,
     },
     "thread_table": {
         "ranks": U32,
@@ -76,6 +77,8 @@ TABLES = {
     "events": {**CALL, "end_times": I64, **OPTIONAL},
     "open_calls": {**CALL, **OPTIONAL, "region_names": STR, "depth": U32},
 }
+# Columns that files of the first days of the format do not have.
+LATER = {("rank_table", "collects")}
 OPTIONAL_TABLES = ("thread_table", "open_calls")
 CALL_TABLES = ("events", "open_calls")
 
@@ -118,6 +121,7 @@ OPTIONAL_METADATA = ("api", "label", "python_version")
 # Where they apply.
 MORE_METADATA = {
     "session_id": int,
+    "merged_files": int,
     "run_rank": int,
     "run_size": int,
     "run_job": str,

@@ -6,6 +6,8 @@
  *   apart.<n>.h5      likewise, but the last are apart.rank<k>.h5
  *   a.rank<k>.h5, b.rank<k>.h5   two sessions, attached and gone apart; a.1.h5: what a collected before; c.<n>.h5: a
  *                     session over two communicators of the same ranks, one after the other
+ *   shut.<n>.h5       three collects, without any call that is open
+ *   half.<n>.h5       two collects of all, of which rank 0 had had one before; half.rank0.h5: one more of it
  *   whole.h5          calls around those of steps and apart, one for one, collected at the end
  */
 #include <pthread.h>
@@ -232,6 +234,29 @@ static void record_sessions(void) {
   close_sessions(&group);
 }
 
+static void record_shut(void) {
+  struct group group;
+  open_sessions(&group, 1);
+  for (int i = 1; i <= 3; ++i) {
+    some_calls(&group, 2 + i);
+    collect(group.session[0], path_of("shut", i));
+  }
+  close_sessions(&group);
+}
+
+static void record_half(void) {
+  struct group group;
+  open_sessions(&group, 1);
+  some_calls(&group, 2);
+  if (rank == 0) CHECK_STATUS(lsc_write(group.session[0], path_of("elsewhere", -1), NULL), LSC_OK);
+  for (int i = 1; i <= 2; ++i) {
+    some_calls(&group, 1);
+    collect(group.session[0], path_of("half", i));
+  }
+  if (rank == 0) write_own(group.session[0], "half");
+  close_sessions(&group);
+}
+
 int main(int argc, char **argv) {
   if (argc != 2) return 2;
   folder = argv[1];
@@ -241,6 +266,8 @@ int main(int argc, char **argv) {
   record_same();
   record_steps();
   record_sessions();
+  record_shut();
+  record_half();
   int result = check_result();
   MPI_Finalize();
   return result;

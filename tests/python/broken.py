@@ -192,6 +192,14 @@ MUTATIONS = {
     "error": (lambda e: e.put("rank_table/clock_error_ns", 0, -1), "rank_table row 0: clock_error_ns is -1"),
     "overhead": (lambda e: e.put("rank_table/overhead_ns", 0, -1), "rank_table row 0: overhead_ns is -1"),
     "status": (lambda e: e.put("rank_table/status", 0, 3), "rank_table row 0: status is 3"),
+    "incomplete": (
+        lambda e: e.put("rank_table/status", 0, 1),
+        "rank_table row 0: dropped_calls is 0 and drop_reason '', with status 1",
+    ),
+    "collects": (
+        lambda e: rename(e, "rank_table/collects", 0, "0-1"),
+        "rank_table row 0: collects is '0-1', expected one number",
+    ),
     "dropped": (
         lambda e: e.put("rank_table/dropped_calls", 0, 2),
         "rank_table row 0: dropped_calls is 2 and drop_reason ''",

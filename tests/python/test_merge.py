@@ -89,7 +89,7 @@ def test_files_of_ranks_give_the_collected_file(files, tmp_path, ranks):
     parts = [Run(folder / f"same.rank{rank}.h5") for rank in range(ranks)]
     assert run.rank_table["overhead_ns"].tolist() == [part.rank_table["overhead_ns"][0] for part in parts]
     for name in set(run.metadata) | set(collected.metadata):
-        if name not in ("finalize_time_ns", "run_job"):
+        if name not in ("finalize_time_ns", "run_job", "merged_files"):
             assert run.metadata[name] == collected.metadata[name], name
 
 
@@ -222,21 +222,24 @@ def test_files_of_a_session_know_which(files, tmp_path):
 
 def test_files_of_two_sessions_are_not_mixed(files, tmp_path):
     folder = files(3)
-    inputs = [folder / "a.rank0.h5", folder / "b.rank1.h5", folder / "a.rank2.h5"]
+    inputs = [folder / "a.rank0.h5", folder / "b.rank1.h5", folder / "a.rank2.h5", folder / "a.1.h5"]
     done = merge(tmp_path / "out.h5", *inputs)
     assert done.returncode == 1
     assert f"'{inputs[1]}' is of another run than '{inputs[0]}': it is of another session" in done.stderr, done.stderr
-    assert Run(tmp_path / "out.h5").rank_table["status"].tolist() == [0, 2, 0]
-    rest = merge(tmp_path / "rest.h5", *inputs[1:])
+    assert Run(tmp_path / "out.h5").rank_table["status"].tolist() == [0, 1, 0]
+    rest = merge(tmp_path / "rest.h5", *inputs[1:3])
     assert rest.returncode == 1 and str(inputs[2]) in rest.stderr
-    merge(tmp_path / "part.h5", inputs[0], inputs[2])
+    merge(tmp_path / "part.h5", inputs[0], *inputs[2:])
     assert merge(tmp_path / "more.h5", tmp_path / "part.h5", inputs[1]).returncode == 1
     assert merged(tmp_path / "a.h5", tmp_path / "part.h5", folder / "a.rank1.h5").rank_table["status"].max() == 0
 
 
 def test_files_that_do_not_know_their_session_are_merged_as_before(files, tmp_path):
     folder = files(3)
-    forget = lambda file: file["metadata"].attrs.__delitem__("session_id")
+
+    def forget(file):
+        del file["metadata"].attrs["session_id"], file["rank_table/collects"]
+
     old = [spoil(folder / f"{name}.rank{rank}.h5", tmp_path / f"{rank}.h5", forget)
            for rank, name in enumerate(("a", "b", "a"))]
     run = merged(tmp_path / "out.h5", *old)
@@ -261,10 +264,69 @@ def test_a_missing_checkpoint_is_named(files, tmp_path):
     done = merge(tmp_path / "out.h5", folder / "steps.1.h5", folder / "steps.3.h5")
     assert done.returncode == 0
     assert "calls of rank 0 that were open in one input are in no later one" in done.stderr
+    assert "ranks 0-1: collect 1 is missing" in done.stderr
     run = Run(tmp_path / "out.h5")
     assert set(run.open_calls["region_names"]) == {"never ends"}
     assert run.rank_table["dropped_calls"].tolist() == [1, 1]
+    assert run.rank_table["drop_reason"] == ["collect 1 is missing"] * 2
+    assert run.rank_table["status"].tolist() == [1, 1] and run.rank_table["collects"] == ["0,2"] * 2
+    old = [spoil(folder / f"steps.{n}.h5", tmp_path / f"old{n}.h5", without_collects) for n in (1, 3)]
+    run = merged(tmp_path / "old.h5", *old)
     assert run.rank_table["drop_reason"] == ["an input is missing"] * 2
+    assert run.rank_table["status"].tolist() == [0, 0] and run.rank_table["collects"] == ["", ""]
+
+
+def without_collects(file):
+    del file["rank_table/collects"]
+
+
+def test_a_rank_that_ends_before_the_others_is_named(files, tmp_path):
+    """As where it was killed after the second checkpoint."""
+    folder = files(3)
+    inputs = [folder / "apart.1.h5", folder / "apart.2.h5", folder / "apart.rank0.h5", folder / "apart.rank2.h5"]
+    done = merge(tmp_path / "out.h5", *inputs)
+    assert done.returncode == 0
+    assert "rank 1: nothing after collect 1\n" in done.stderr and done.stderr.count("collect") == 1, done.stderr
+    run = Run(tmp_path / "out.h5")
+    assert run.rank_table["status"].tolist() == [0, 1, 0]
+    assert run.rank_table["collects"] == ["0-2", "0-1", "0-2"]
+    assert run.rank_table["drop_reason"] == ["", "nothing after collect 1", ""]
+    again = merge(tmp_path / "again.h5", tmp_path / "out.h5")
+    assert "rank 1: nothing after collect 1\n" in again.stderr
+    assert_same(Run(tmp_path / "again.h5"), run)
+    done = merge(tmp_path / "all.h5", tmp_path / "out.h5", folder / "apart.rank1.h5")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert_same(Run(tmp_path / "all.h5"), merged(tmp_path / "once.h5", *inputs, folder / "apart.rank1.h5"))
+
+
+@pytest.mark.parametrize("ranks", [1, 2])
+def test_a_missing_checkpoint_without_open_calls_is_named(files, tmp_path, ranks):
+    folder = files(ranks)
+    steps = [folder / f"shut.{n}.h5" for n in (1, 2, 3)]
+    every = merged(tmp_path / "every.h5", *steps)
+    assert every.rank_table["collects"] == ["0-2"] * ranks and every.rank_table["status"].max() == 0
+    said = "ranks 0-1" if ranks > 1 else "rank 0"
+    for left_out, collects, words in ((1, "0,2", "collect 1 is missing"), (0, "1-2", "collect 0 is missing")):
+        done = merge(tmp_path / "out.h5", *(path for i, path in enumerate(steps) if i != left_out))
+        assert done.returncode == 0 and f"{said}: {words}\n" in done.stderr, done.stderr
+        run = Run(tmp_path / "out.h5")
+        assert run.rank_table["collects"] == [collects] * ranks and run.rank_table["status"].tolist() == [1] * ranks
+        assert run.rank_table["drop_reason"] == [words] * ranks and run.rank_table["dropped_calls"].max() == 0
+        assert_same(merged(tmp_path / "all.h5", tmp_path / "out.h5", steps[left_out]), every)
+    done = merge(tmp_path / "last.h5", steps[2])
+    assert f"{said}: collects 0-1 are missing\n" in done.stderr
+
+
+def test_ranks_that_were_collected_elsewhere_before_are_not_behind(files, tmp_path):
+    """Rank 0 of half.h5 has had one collect more than rank 1: both are in all the files of the run."""
+    folder = files(2)
+    parts = [Run(folder / f"half.{n}.h5").rank_table["collects"] for n in (1, 2)]
+    assert parts == [["1", "0"], ["2", "1"]]
+    done = merge(tmp_path / "out.h5", *(folder / f"half.{n}.h5" for n in (2, 1)))
+    assert "rank 0: collect 0 is missing\n" in done.stderr and done.stderr.count("\n") == 1, done.stderr
+    assert Run(tmp_path / "out.h5").rank_table["status"].tolist() == [1, 0]
+    done = merge(tmp_path / "apart.h5", folder / "half.1.h5", folder / "half.2.h5", folder / "half.rank0.h5")
+    assert "rank 1: nothing after collect 1\n" in done.stderr, done.stderr
 
 
 @pytest.mark.bad_files
@@ -344,6 +406,7 @@ DAMAGE = {
     "rank table": (set_value("rank_table/calls", 0, 3), "does not count"),
     "clock": (lambda file: file["metadata"].attrs.__setitem__("run_clock_offset_ns", np.int64(1 << 62)),
               "run_clock_offset_ns"),
+    "collects": (set_value("rank_table/collects", 0, "1-0"), "list of collects"),
     "mpi_size": (lambda file: file["metadata"].attrs.__setitem__("mpi_size", np.int64(1 << 40)), "mpi_size"),
     "another type": (lambda file: (file.__delitem__("events/ranks"),
                                    file.create_dataset("events/ranks", data=np.zeros(3))), "another type"),
@@ -383,6 +446,9 @@ def test_what_is_no_file_of_a_run(files, tmp_path):
     assert done.returncode == 1 and "the same collect" in done.stderr
     done = merge(tmp_path / "out.h5", folder / "steps.1.h5", folder / "steps.2.h5")
     done = merge(tmp_path / "again.h5", tmp_path / "out.h5", folder / "steps.1.h5")
+    assert done.returncode == 1 and "holds collect 0 of rank 0, as" in done.stderr, done.stderr
+    old = spoil(folder / "steps.1.h5", tmp_path / "old.h5", without_collects)
+    done = merge(tmp_path / "again.h5", tmp_path / "out.h5", old)
     assert done.returncode == 2 and "the same calls" in done.stderr, done.stderr
 
 
