@@ -2,6 +2,7 @@
 """Ranks that do not come to the collect: dead, busy or late. The others go apart, and one says who was missing."""
 import pytest
 from runs import Run
+from test_merge import merge
 
 PROGRAM = """
 import os, signal, sys, threading, time
@@ -105,6 +106,19 @@ def test_one_line_says_who_is_missing(mpirun, tmp_path, fate, when, ranks, missi
     done = mpirun(ranks, program(FATES[fate]), missing, when, words, 2, recover=True)
     check_files(tmp_path, [rank for rank in range(ranks) if rank not in missing])
     check_line(done, tmp_path, words)
+
+
+def test_merging_says_what_a_killed_rank_did_not_write(mpirun, tmp_path):
+    """It was there for a checkpoint; what it recorded after that died with it."""
+    code = program(FATES["killed"], before='lanescope.collect("ck1.h5")\nrecord()')
+    mpirun(3, code, [1], "attached", "rank 1", 2, recover=True)
+    inputs = [tmp_path / name for name in ("ck1.h5", "run.rank0.h5", "run.rank2.h5")]
+    assert {Run(path).metadata["session_id"] for path in inputs} == {Run(inputs[0]).metadata["session_id"]}
+    done = merge(tmp_path / "all.h5", *inputs)
+    assert (done.returncode, done.stderr) == (0, "lanescope-merge: rank 1: nothing after collect 0\n")
+    ranks = Run(tmp_path / "all.h5").rank_table
+    assert ranks["calls"].tolist() == [20, 11, 24]
+    assert ranks["status"].tolist() == [0, 1, 0] and ranks["collects"] == ["0-1", "0", "0-1"]
 
 
 @pytest.mark.parametrize("when", STATES)

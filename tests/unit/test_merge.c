@@ -223,5 +223,64 @@ START_TEST(a_file_that_was_cut_off_is_refused) {
 }
 END_TEST
 
-UNIT_MAIN("merge", a_damaged_file_of_a_rank_is_refused_or_read, a_damaged_file_of_a_run_is_refused_or_read,
+/* The list that has the numbers whose bits are set, as text. */
+static struct lsc_collects list_of(uint64_t bits, char *text) {
+  struct lsc_collects list;
+  char *end = text;
+  for (int first = 0, last; first < 64; first = last + 1) {
+    last = first;
+    if (!(bits >> first & 1)) continue;
+    while (last + 1 < 64 && bits >> (last + 1) & 1) last++;
+    end += sprintf(end, last > first ? "%s%d-%d" : "%s%d", end > text ? "," : "", first, last);
+  }
+  *end = 0;
+  ck_assert_int_eq(lsc_collects_read(&list, text, strlen(text)), LSC_OK);
+  return list;
+}
+
+static void check_list(struct lsc_collects *list, uint64_t bits) {
+  char text[400];
+  struct lsc_buffer written = {0};
+  struct lsc_collects same = list_of(bits, text);
+  ck_assert_int_eq(lsc_collects_write(list, &written), LSC_OK);
+  ck_assert_msg(written.size == strlen(text) && (!written.size || !memcmp(written.data, text, written.size)),
+                "'%.*s' is not '%s'", (int)written.size, (char *)written.data, text);
+  lsc_buffer_free(&written);
+  lsc_collects_free(&same);
+  lsc_collects_free(list);
+}
+
+/* Against sets of 64 bits. */
+START_TEST(lists_of_collects_are_sets) {
+  char text[400];
+  for (int i = 0; i < 2000; i++) {
+    uint64_t one = 0, other = 0;
+    for (unsigned k = next_random(40); k > 0; k--) one |= UINT64_C(1) << next_random(64);
+    for (unsigned k = next_random(40); k > 0; k--) other |= UINT64_C(1) << next_random(64);
+    struct lsc_collects a = list_of(one, text), b = list_of(other, text), gaps;
+    uint64_t below = one ? UINT64_MAX >> __builtin_clzll(one) : 0;
+    ck_assert_int_eq(lsc_collects_common(&a, &b), one & other ? __builtin_ctzll(one & other) : -1);
+    ck_assert_int_eq(lsc_collects_next(&a), one ? 64 - __builtin_clzll(one) : 0);
+    ck_assert_int_eq(lsc_collects_gaps(&a, &gaps), LSC_OK);
+    check_list(&gaps, below & ~one);
+    ck_assert_int_eq(lsc_collects_add(&a, &b), LSC_OK);
+    check_list(&a, one | other);
+    check_list(&b, other);
+  }
+}
+END_TEST
+
+START_TEST(what_is_no_list_of_collects_is_refused) {
+  static const char *const bad[] = {"-1", "1-", "2-1", "3-3", "1,1", "0,1", "2,0", "0-4,4", "1,", ",", "a", "0 ", "+1",
+                                    "1--2", "9999999999999999", "0-2,3"};
+  struct lsc_collects list;
+  for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+    ck_assert_msg(lsc_collects_read(&list, bad[i], strlen(bad[i])) == LSC_INVALID, "'%s'", bad[i]);
+    ck_assert_uint_eq(list.count, 0);
+  }
+}
+END_TEST
+
+UNIT_MAIN("merge", lists_of_collects_are_sets, what_is_no_list_of_collects_is_refused,
+          a_damaged_file_of_a_rank_is_refused_or_read, a_damaged_file_of_a_run_is_refused_or_read,
           a_file_that_was_cut_off_is_refused)

@@ -62,7 +62,7 @@ START_TEST(test_descriptors) {
     int table, columns, column;
     const char *group, *name;
     lsc_type type;
-  } wanted[] = {{LSC_TABLE_RANK, 14, LSC_RANK_DRIFT, "rank_table", "clock_drift_ppb", LSC_F64},
+  } wanted[] = {{LSC_TABLE_RANK, 15, LSC_RANK_DRIFT, "rank_table", "clock_drift_ppb", LSC_F64},
                 {LSC_TABLE_THREAD, 9, LSC_THREAD_DAEMON, "thread_table", "daemon", LSC_I8},
                 {LSC_TABLE_TASK, 11, LSC_TASK_CORO_NAME, "task_table", "coro_name", LSC_STR},
                 {LSC_TABLE_LANE, 9, LSC_LANE_BUSY, "lane_table", "busy_ns", LSC_I64},
