@@ -4,7 +4,8 @@
 
 #include <stdint.h>
 
-/* 64 bits that no other process is likely to draw; where the kernel has none to give yet, of the time and the process. */
+/* 64 bits that no other process is likely to draw; where the kernel has none to give yet, of the time and the process.
+ */
 uint64_t lsc_random_bits(void);
 
 #endif

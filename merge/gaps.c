@@ -27,8 +27,8 @@ static lsc_status unite_rank(struct lsc_run *run, int rank) {
 }
 
 /*
- * How many more collects a rank has had than the first one of the run, as the latest file shows that both were collected
- * into: its session may have been collected elsewhere before.
+ * How many more collects a rank has had than the first one of the run, as the latest file shows that both were
+ * collected into: its session may have been collected elsewhere before.
  */
 static int64_t ahead_of_first(const struct lsc_run *run, int rank) {
   int64_t latest = -1, ahead = 0;

@@ -142,7 +142,8 @@ static void say_incomplete(const struct lsc_run *run) {
   for (int rank = 0, first = 0; rank <= run->size && !status; rank++) {
     next.size = 0;
     if (rank < run->size) status = lsc_run_say_gaps(run, rank, &next);
-    if (rank < run->size && next.size == said.size && (!next.size || !memcmp(next.data, said.data, next.size))) continue;
+    int same = next.size == said.size && (!next.size || !memcmp(next.data, said.data, next.size));
+    if (rank < run->size && same) continue;
     if (said.size && rank == first + 1) fprintf(stderr, "lanescope-merge: rank %d: ", first);
     if (said.size && rank > first + 1) fprintf(stderr, "lanescope-merge: ranks %d-%d: ", first, rank - 1);
     if (said.size) fprintf(stderr, "%.*s\n", (int)said.size, (const char *)said.data);
