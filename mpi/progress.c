@@ -3,57 +3,37 @@
 
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
-#include "collect.h"
 #include "lanescope.h"
 #include "signals.h"
 
 #define FIRST_NS 2000000000
 #define NEXT_NS 500000000
-#define LINE 160
+#define LINE 512
 
 static _Thread_local struct lsc_progress *mine;
-
-/* What a launcher on this host has for standard error: it gives its processes pipes. */
-static int launcher_has_terminal(void) {
-  char path[40];
-  struct stat info;
-  snprintf(path, sizeof path, "/proc/%d/fd/2", (int)getppid());
-  if (stat(path, &info) < 0 || !S_ISCHR(info.st_mode)) return 0;
-  char target[64];
-  ssize_t length = readlink(path, target, sizeof target - 1);
-  target[length < 0 ? 0 : length] = 0;
-  return strncmp(target, "/dev/pts/", 9) == 0 || strncmp(target, "/dev/tty", 8) == 0;
-}
-
-int lsc_progress_seen(void) {
-  int rank, size;
-  struct stat info;
-  if (isatty(STDERR_FILENO)) return 1;
-  if (fstat(STDERR_FILENO, &info) < 0 || !S_ISFIFO(info.st_mode)) return 0;
-  return lsc_launcher_rank(&rank, &size) && launcher_has_terminal();
-}
 
 static void put(const char *text, size_t length) {
   ssize_t written = write(STDERR_FILENO, text, length);
   (void)written;
 }
 
-/* The line, over the one before, which was `before` characters long. Returns its own length. */
+/* The line, over the one before, which was `before` columns long. Returns its own length. */
 static int show(struct lsc_progress *progress, int before) {
-  char line[LINE], part[32] = "";
+  char line[LINE], rest[LINE], part[32] = "";
   uint64_t done = atomic_load_explicit(&progress->done, memory_order_relaxed);
   uint64_t of = atomic_load_explicit(&progress->of, memory_order_relaxed);
   const char *doing = atomic_load_explicit(&progress->doing, memory_order_relaxed);
   if (of) snprintf(part, sizeof part, ", %d %%", (int)(100.0 * (double)done / (double)of));
-  int length = snprintf(line, sizeof line, "lanescope: %s: %s%s (%lld s)", progress->name, doing, part,
-                        (long long)((lsc_now_ns() - progress->since) / 1000000000));
-  if (length >= LINE) length = LINE - 1;
-  char whole[2 * LINE + 1];
-  int size = snprintf(whole, sizeof whole, "\r%s%*s", line, before > length ? before - length : 0, "");
+  snprintf(rest, sizeof rest, ": %s%s (%lld s)", doing, part,
+           (long long)((lsc_now_ns() - progress->since) / 1000000000));
+  int most = lsc_progress_columns() - 1; /* behind the last column the cursor may be on the next line */
+  int length = lsc_progress_line(line, sizeof line, progress->name, rest, most);
+  char whole[2 * LINE];
+  int blank = (before < most ? before : most) - length;
+  int size = snprintf(whole, sizeof whole, "\r%s%*s", line, blank > 0 && blank < LINE ? blank : 0, "");
   put(whole, (size_t)size);
   return length;
 }
@@ -97,6 +77,9 @@ void lsc_progress_begin(struct lsc_progress *progress, const char *path) {
   const char *slash = strrchr(path, '/');
   memset(progress, 0, sizeof *progress);
   snprintf(progress->name, sizeof progress->name, "%s", slash ? slash + 1 : path);
+  for (char *at = progress->name; *at; at++) {
+    if ((unsigned char)*at < ' ' || *at == 0x7f) *at = '?';
+  }
   progress->since = lsc_now_ns();
   atomic_store_explicit(&progress->doing, "begin", memory_order_relaxed);
   if (pthread_mutex_init(&progress->mutex, NULL) || !make_condition(&progress->ended)) return;

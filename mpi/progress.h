@@ -8,9 +8,10 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stddef.h>
 #include <stdint.h>
 
-#define LSC_PROGRESS_NAME 64
+#define LSC_PROGRESS_NAME 256
 
 struct lsc_progress {
   int running;
@@ -18,7 +19,7 @@ struct lsc_progress {
   pthread_mutex_t mutex;
   pthread_cond_t ended;
   int is_over;                     /* under the mutex */
-  char name[LSC_PROGRESS_NAME];    /* of the file, cut where it is longer */
+  char name[LSC_PROGRESS_NAME];    /* of the file, in one line */
   int64_t since;                   /* ns */
   /* By the thread that collects, relaxed: each is shown for itself. */
   _Atomic(const char *) doing;
@@ -27,6 +28,16 @@ struct lsc_progress {
 
 /* 1 if what this process writes to standard error comes to a terminal. */
 int lsc_progress_seen(void);
+
+/* How wide that terminal is now; 80 where it does not say. */
+int lsc_progress_columns(void);
+
+/*
+ * "lanescope: ", the name and the rest, in no more than so many columns: a longer name is cut in its middle, and where
+ * that is not enough the end of the line is. name: shorter than LSC_PROGRESS_NAME; both are UTF-8, of which characters
+ * of three and more bytes are taken for two columns. Returns the columns of the line.
+ */
+int lsc_progress_line(char *line, size_t size, const char *name, const char *rest, int columns);
 
 /* Begins and ends on one thread. Without a thread or memory there is no line. path: of the file. */
 void lsc_progress_begin(struct lsc_progress *progress, const char *path);
