@@ -59,7 +59,10 @@ class Error(Exception):
     status: Optional[int]
 
 class StateError(Error): ...
-class CollectError(Error): ...
+
+class CollectError(Error):
+    written: Optional[str]
+
 class FormatError(Error, ValueError): ...
 
 class NestingError(Error, ValueError):

@@ -7,6 +7,7 @@ import math
 import operator
 import os
 import platform
+import re
 import sys
 import threading  # noqa: F401  the recorder looks up the names of threads in it
 
@@ -46,6 +47,7 @@ class Session:
         self.tracker = None
         self._manager = manager
         self._joined = False
+        self._told = None
         self._recorder = manager._recorder
         self._comm = _fortran_handle(comm)
         self._track_async = bool(track_async)
@@ -130,10 +132,35 @@ class Session:
 
     def _finish_after_failure(self):
         """Finish, while an exception is under way that matters more than whatever may go wrong with the file."""
+        self._finish_or_tell(leaving=True)
+
+    def _finish_at_exit(self, died):
+        """Finish at the end of the program; died: an exception ends it. What fails once more was told before."""
         try:
-            self._finish(None, None, leaving=True)
+            if died or self._told is not None:
+                self._finish_or_tell(died)
+            else:
+                self.finish()
+        finally:
+            if self._recorder.is_open():  # it failed, and would again a moment later
+                self._recorder.collect_at_exit(None)
+
+    def _finish_or_tell(self, leaving):
+        rank, size = self._recorder.rank()
+        try:
+            self._finish(None, None, leaving)
         except Exception as error:
-            print(f"lanescope: {error}", file=sys.stderr)
+            self._tell(error, rank, size)
+
+    def _tell(self, error, rank, size):
+        """In one line, once; an error that all ranks have is told by rank 0."""
+        text, before, self._told = str(error), self._told, str(error)
+        is_shared = size > 1 and re.match(r"rank \d+, step '", text)
+        if text == before or (is_shared and rank):
+            return
+        if self._verbose and getattr(error, "written", None):  # one line of all ranks says why, and how to merge
+            text = f"the calls of rank {rank} are in {error.written}"
+        print(f"lanescope: {text}", file=sys.stderr)
 
     def _finish(self, path, return_results, leaving):
         # leaving: an exception brought this rank here, so the others may never come, and it does not wait long.
@@ -145,7 +172,7 @@ class Session:
         try:
             saved = self._saved_at_exit() if path is None else None
             saved = saved or self._save(
-                path or self.path, self._replace, close=True, quiet=leaving, keep_events=keep, leaving=leaving
+                path or self.path, self._replace, close=True, keep_events=keep, leaving=leaving
             )
             self.written, report, rank, size = saved
         finally:
@@ -267,15 +294,13 @@ def _register_exit():
 def _finish_all():
     """End every session that is open, the last opened first; the first error is raised when all had their turn."""
     errors = []
-    died = getattr(sys, "last_type", None) is not None  # of an exception that nobody caught
+    died = getattr(sys, "last_type", None) is not None  # of an exception that nobody caught; sys.exit does not set it
     while _open:
         session = _open.pop()
         try:
-            if session.is_open and died:
-                session._finish_after_failure()
-            elif session.is_open:
-                session.finish()
-        except Exception as error:
+            if session.is_open:
+                session._finish_at_exit(died)
+        except (Exception, KeyboardInterrupt) as error:
             errors.append(error)
     if errors:
         raise errors[0]

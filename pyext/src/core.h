@@ -45,6 +45,9 @@ PyObject *lsc_core_integers(PyObject *object, const char *name);
 /* Raises what a status other than LSC_OK means, with the library's message of this thread. Returns NULL. */
 PyObject *lsc_core_raise(lsc_core_state *state, lsc_status status);
 
+/* The same; after LSC_APART the exception's `written` is the path of this rank's own file. */
+PyObject *lsc_core_raise_written(lsc_core_state *state, lsc_status status, const char *written);
+
 /* Where a region stands in the source; file is a str or NULL, line 0 when unknown. */
 typedef struct lsc_core_source {
   PyObject *file;

@@ -2,7 +2,7 @@
 /*
  * class Error(Exception): status = None  # or the int that the library returned
  * class StateError(Error): "called at the wrong time"
- * class CollectError(Error): "the file could not be written"
+ * class CollectError(Error): "the file could not be written"; written = None  # or the path of this rank's own file
  * class NestingError(Error, ValueError): calls = None; lane = None  # rows and lane of the two calls
  */
 #include "core.h"
@@ -70,6 +70,7 @@ int lsc_core_add_errors(PyObject *module, lsc_core_state *state) {
   state->collect_error = add_exception(module, "CollectError",
                                        "The ranks could not write what they recorded into one file.", state->error);
   if (!state->collect_error) return -1;
+  if (PyObject_SetAttrString(state->collect_error, "written", Py_None) < 0) return -1;
   state->nesting_error = add_nesting_error(module, state->error);
   if (!state->nesting_error) return -1;
   return add_statuses(module);
@@ -103,5 +104,18 @@ done:
   Py_XDECREF(text);
   Py_XDECREF(error);
   Py_XDECREF(number);
+  return NULL;
+}
+
+PyObject *lsc_core_raise_written(lsc_core_state *state, lsc_status status, const char *written) {
+  PyObject *type, *error, *traceback;
+  lsc_core_raise(state, status);
+  if (status != LSC_APART || !PyErr_ExceptionMatches(state->collect_error)) return NULL;
+  PyErr_Fetch(&type, &error, &traceback);
+  PyErr_NormalizeException(&type, &error, &traceback);
+  PyObject *path = PyUnicode_DecodeFSDefault(written);
+  if (!path || PyObject_SetAttrString(error, "written", path) < 0) PyErr_Clear();
+  Py_XDECREF(path);
+  PyErr_Restore(type, error, traceback);
   return NULL;
 }

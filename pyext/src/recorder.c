@@ -71,17 +71,23 @@ static PyObject *recorder_attach(PyObject *op, PyObject *args) {
   return none_or_raise(self->state, status);
 }
 
+static int to_path_or_null(PyObject *value, void *path) {
+  if (value != Py_None) return PyUnicode_FSConverter(value, path);
+  *(PyObject **)path = NULL;
+  return 1;
+}
+
 static PyObject *recorder_collect_at_exit(PyObject *op, PyObject *args, PyObject *kwargs) {
   static char *keywords[] = {"path", "timeout", "quiet", "python_version", "compress", NULL};
   lsc_core_recorder *self = (lsc_core_recorder *)op;
   lsc_save_options options = {.size = sizeof options};
   PyObject *path = NULL;
-  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O&|$dpzi:collect_at_exit", keywords, PyUnicode_FSConverter, &path,
+  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O&|$dpzi:collect_at_exit", keywords, to_path_or_null, &path,
                                    &options.timeout, &options.quiet, &options.python_version, &options.compress)) {
     return NULL;
   }
-  lsc_status status = lsc_collect_at_exit(self->session, PyBytes_AS_STRING(path), &options);
-  Py_DECREF(path);
+  lsc_status status = lsc_collect_at_exit(self->session, path ? PyBytes_AS_STRING(path) : NULL, &options);
+  Py_XDECREF(path);
   return none_or_raise(self->state, status);
 }
 
@@ -168,7 +174,7 @@ static PyObject *recorder_save(PyObject *op, PyObject *args, PyObject *kwargs) {
   }
   lsc_status status = save(session, PyBytes_AS_STRING(path), &options, &saved);
   Py_DECREF(path);
-  if (status != LSC_OK) lsc_core_raise(self->state, status);
+  if (status != LSC_OK) lsc_core_raise_written(self->state, status, saved.path);
   if (close && (status == LSC_OK || status == LSC_APART)) close_session(self, session);
   return status == LSC_OK ? saved_tuple(self->state, &saved) : NULL;
 }
@@ -180,7 +186,15 @@ static PyObject *recorder_collected_at_exit(PyObject *op, PyObject *unused) {
   lsc_rank_of(self->session, &saved.rank, &saved.size);
   lsc_status status = lsc_collected_at_exit(self->session, &saved.report, saved.path, sizeof saved.path);
   if (status == LSC_INACTIVE) Py_RETURN_NONE;
-  return status == LSC_OK ? saved_tuple(self->state, &saved) : lsc_core_raise(self->state, status);
+  return status == LSC_OK ? saved_tuple(self->state, &saved)
+                          : lsc_core_raise_written(self->state, status, saved.path);
+}
+
+static PyObject *recorder_rank(PyObject *op, PyObject *unused) {
+  (void)unused;
+  int rank, size;
+  lsc_rank_of(((lsc_core_recorder *)op)->session, &rank, &size);
+  return Py_BuildValue("ii", rank, size);
 }
 
 static PyObject *recorder_uncollected(PyObject *op, PyObject *unused) {
@@ -211,9 +225,10 @@ static PyMethodDef recorder_methods[] = {
      "of its file, for the message when a rank is missing."},
     {"collect_at_exit", (PyCFunction)(void (*)(void))recorder_collect_at_exit, METH_VARARGS | METH_KEYWORDS,
      "collect_at_exit($self, path, *, timeout, quiet, python_version, compress)\n--\n\n"
-     "Has it saved at the start of MPI_Finalize, unless it was saved to this path before."},
+     "Has it saved at the start of MPI_Finalize, unless it was saved to this path before. None: not any more."},
     {"collected_at_exit", recorder_collected_at_exit, METH_NOARGS,
      "collected_at_exit($self)\n--\n\nWhat save would have returned then, or None if nothing was saved."},
+    {"rank", recorder_rank, METH_NOARGS, "rank($self)\n--\n\n(rank, number of ranks) of its communicator."},
     {"uncollected", recorder_uncollected, METH_NOARGS,
      "uncollected($self)\n--\n\nHow many calls were completed since the last save."},
     {"save", (PyCFunction)(void (*)(void))recorder_save, METH_VARARGS | METH_KEYWORDS,
