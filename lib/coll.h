@@ -23,6 +23,7 @@ struct lsc_coll {
   /* The clock of the deadlines; a simulation has its own. */
   int64_t (*now)(struct lsc_coll *coll);
   int passed_on; /* set to 1 when an operation fails here because another rank did; the caller sets it back */
+  int firm;      /* 1: the other ranks count on this one until the deadline, so that no wait may be cut short */
 };
 
 /* One rank, in this process. No message is ever sent. */

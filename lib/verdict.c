@@ -3,7 +3,8 @@
  * Why nobody goes on while another is apart. A rank's last word to rank 0 is either HERE, after which it takes whatever
  * verdict comes, or LEFT, after which its verdict is APART. Rank 0 says GO or FAIL only after everybody's HERE, and
  * only within twice the grace of the first CALL, while a rank that said HERE waits for three times the grace from its
- * CALL on. What is left is a rank 0 that dies, or is stopped for as long as the grace, while it sends out its verdict.
+ * CALL on. So these waits are firm, while those for the reports and for the CALL may be cut short. What is left is a
+ * rank 0 that dies, or is stopped for as long as the grace, while it sends out its verdict.
  */
 #include "verdict.h"
 
@@ -156,8 +157,10 @@ static void lead(struct lsc_coll *coll, const char *step, const struct lsc_verdi
   int64_t start = coll->now(coll);
   count_report(&ballot, 0, mine);
   take_reports(coll, deadline, &ballot);
+  int64_t waited = sooner(deadline, coll->now(coll)) - start;
+  coll->firm = 1;
   if (!is_apart(&ballot)) call_roll(coll, grace, &ballot);
-  if (is_apart(&ballot)) explain_apart(&ballot, step, deadline - start, verdict);
+  if (is_apart(&ballot)) explain_apart(&ballot, step, waited, verdict);
   else *verdict = ballot.failed.rank >= 0 ? ballot.failed : ballot.followed;
   announce(coll, verdict, grace);
 }
@@ -165,6 +168,7 @@ static void lead(struct lsc_coll *coll, const char *step, const struct lsc_verdi
 static void give_up(struct lsc_coll *coll, const char *step, int64_t waited, struct lsc_verdict *verdict) {
   *verdict = (struct lsc_verdict){.status = LSC_APART, .rank = 0};
   struct lsc_words words = words_of(verdict);
+  coll->firm = 1;
   say(coll, 0, LEFT, NULL, later(coll->now(coll), SEND_NS));
   lsc_words_add(&words, "rank %d heard nothing from rank 0 at step '%s' for ", coll->rank, step);
   lsc_words_seconds(&words, waited);
@@ -177,6 +181,7 @@ static void follow(struct lsc_coll *coll, const char *step, const struct lsc_ver
   enum word word = SILENCE;
   if (!sent || sent == LSC_TIMEOUT) word = hear(coll, 0, verdict, limit);
   if (word == CALL) {
+    coll->firm = 1;
     limit = later(coll->now(coll), 3 * grace);
     say(coll, 0, HERE, NULL, limit);
     word = hear(coll, 0, verdict, limit);
@@ -189,6 +194,7 @@ lsc_status lsc_agree(struct lsc_coll *coll, const char *step, lsc_status mine, c
   struct lsc_verdict report = verdict_of(mine, message ? coll->rank : -1, message);
   if (coll->rank) follow(coll, step, &report, deadline, grace, verdict);
   else lead(coll, step, &report, deadline, grace, verdict);
+  coll->firm = 0;
   if (verdict->status) return lsc_fail(verdict->status, "%s", verdict->text);
   return LSC_OK;
 }

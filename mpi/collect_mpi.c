@@ -8,6 +8,7 @@
 #include "at_exit.h"
 #include "attach.h"
 #include "collect.h"
+#include "interrupt.h"
 #include "message.h"
 #include "mpi_info.h"
 #include "roll.h"
@@ -116,7 +117,9 @@ lsc_status lsc_collect(lsc_session session, MPI_Comm comm, const char *path, con
   if (status != LSC_OK) return status;
 
   struct lsc_roll roll = roll_of(session, path, rank, size, &own);
+  struct lsc_interrupt interrupt;
   lsc_roll_begin(&roll);
+  lsc_interrupt_begin(&interrupt, &own);
   status = find_group(session, comm, &own, &group);
   if (status == LSC_OK) status = lsc_collect_over(session, &group.coll, &group.comm, &group.of, path, options);
   if (status == LSC_OK) lsc_at_exit_done(session, path);
@@ -126,6 +129,7 @@ lsc_status lsc_collect(lsc_session session, MPI_Comm comm, const char *path, con
     int speaks = find_speaker(&roll, group.zero_silent, own.quiet);
     status = write_apart(session, path, (struct who){rank, size, speaks, of}, own);
   }
+  lsc_interrupt_end(&interrupt);
   lsc_roll_end(&roll);
   return status;
 }

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "interrupt.h"
 #include "message.h"
 #include "roll.h"
 #include "spare.h"
@@ -55,6 +56,7 @@ lsc_status lsc_comm_check(int code, const char *what) {
 static void pause_between(unsigned round) {
   if (round < SPIN_ROUNDS) return;
   lsc_roll_wait(round == SPIN_ROUNDS); /* beside ranks that compute, giving away a hundred times can take seconds */
+  lsc_interrupt_look();
   if (round < YIELD_ROUNDS) {
     sched_yield();
     return;
@@ -66,7 +68,9 @@ static void pause_between(unsigned round) {
 }
 
 /* What has arrived may need a few looks until it is there: these are taken also after the deadline. */
-static int is_over(unsigned round, int64_t deadline) { return round >= SPIN_ROUNDS && lsc_now_ns() >= deadline; }
+static int is_over(unsigned round, int64_t deadline) {
+  return round >= SPIN_ROUNDS && lsc_now_ns() >= lsc_interrupt_deadline(deadline);
+}
 
 lsc_status lsc_comm_wait(MPI_Request *request, int64_t deadline) {
   for (unsigned round = 0;; pause_between(round++)) {
@@ -124,6 +128,7 @@ static lsc_status group_send(struct lsc_coll *coll, int to, int tag, const void 
   const unsigned char *next = data;
   uint64_t length = size;
   size_t left = size <= INLINE_BYTES ? 0 : size;
+  lsc_interrupt_firm(coll->firm);
   lsc_status status = check_tag(tag);
   if (status == LSC_OK) status = send_copy(group, to, tag, &length, sizeof length, next, size - left, deadline);
   while (status == LSC_OK && left > 0) {
@@ -236,6 +241,7 @@ static lsc_status receive(struct lsc_group *group, int from, int tag, struct lsc
 
 static lsc_status group_recv(struct lsc_coll *coll, int from, int tag, struct lsc_buffer *out, int64_t deadline) {
   struct lsc_group *group = coll->ctx;
+  lsc_interrupt_firm(coll->firm);
   lsc_status status = check_tag(tag);
   if (status == LSC_OK) status = receive(group, from, tag, out, deadline);
   if (from == 0) group->zero_silent = status != LSC_OK;

@@ -36,6 +36,10 @@ typedef struct lsc_save_options {
                                  for them LANESCOPE_GRACE seconds, or 10, and no longer than the timeout */
   int compress;               /* zlib's level, 1 to 9, for the columns of /events, rank 0's counts; 0: that of
                                  LANESCOPE_COMPRESS, or none */
+  int (*interrupted)(void *); /* NULL, or asked about every 0.1 s, with interrupted_context and on the calling thread,
+                                 while this waits for other ranks: 1 from it, and this rank waits no longer than with
+                                 `leaving`, from then on. It may collect another session over another communicator */
+  void *interrupted_context;
 } lsc_save_options;
 
 typedef struct lsc_init_options {

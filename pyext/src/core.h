@@ -48,6 +48,18 @@ PyObject *lsc_core_raise(lsc_core_state *state, lsc_status status);
 /* The same; after LSC_APART the exception's `written` is the path of this rank's own file. */
 PyObject *lsc_core_raise_written(lsc_core_state *state, lsc_status status, const char *written);
 
+/* Of a call into the library that may wait long: the thread state without which it runs, and what a signal raised. */
+struct lsc_core_wait {
+  PyThreadState *thread;
+  PyObject *type, *error, *traceback; /* NULL: nothing */
+};
+
+/* `interrupted` of lsc_save_options, of such a wait: runs Python's handlers of signals, on the main thread. */
+int lsc_core_interrupted(void *wait);
+
+/* 1 and raises what a signal raised meanwhile, if it did; an exception that is set already becomes its context. */
+int lsc_core_raise_interrupt(struct lsc_core_wait *wait);
+
 /* Where a region stands in the source; file is a str or NULL, line 0 when unknown. */
 typedef struct lsc_core_source {
   PyObject *file;

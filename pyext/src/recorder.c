@@ -130,6 +130,7 @@ struct saved {
   char path[PATH_MAX];
   lsc_report *report;
   int rank, size;
+  struct lsc_core_wait wait;
 };
 
 static PyObject *saved_tuple(lsc_core_state *state, struct saved *saved) {
@@ -150,10 +151,12 @@ static lsc_status save(lsc_session session, const char *path, lsc_save_options *
   options->report = &saved->report;
   options->written = saved->path;
   options->written_size = sizeof saved->path;
-  PyThreadState *thread = PyEval_SaveThread();
+  options->interrupted = lsc_core_interrupted;
+  options->interrupted_context = &saved->wait;
+  saved->wait.thread = PyEval_SaveThread();
   lsc_rank_of(session, &saved->rank, &saved->size);
   lsc_status status = lsc_save(session, path, options);
-  PyEval_RestoreThread(thread);
+  PyEval_RestoreThread(saved->wait.thread);
   return status;
 }
 
@@ -176,6 +179,10 @@ static PyObject *recorder_save(PyObject *op, PyObject *args, PyObject *kwargs) {
   Py_DECREF(path);
   if (status != LSC_OK) lsc_core_raise_written(self->state, status, saved.path);
   if (close && (status == LSC_OK || status == LSC_APART)) close_session(self, session);
+  if (lsc_core_raise_interrupt(&saved.wait)) {
+    lsc_report_free(saved.report);
+    return NULL;
+  }
   return status == LSC_OK ? saved_tuple(self->state, &saved) : NULL;
 }
 

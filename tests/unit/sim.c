@@ -141,6 +141,11 @@ static struct message *post(struct fiber *fiber, struct fiber *to, int tag, cons
   return message;
 }
 
+static int64_t until(const struct fiber *fiber, int64_t deadline) {
+  int64_t hurries = fiber->coll.firm ? 0 : fiber->lot.hurries;
+  return hurries && hurries < deadline ? hurries : deadline;
+}
+
 static lsc_status sim_send(struct lsc_coll *coll, int to, int tag, const void *data, size_t size, int64_t deadline) {
   struct fiber *fiber = coll->ctx;
   struct message *message;
@@ -150,6 +155,7 @@ static lsc_status sim_send(struct lsc_coll *coll, int to, int tag, const void *d
   if (!fiber->world->options.synchronous) return LSC_OK;
   message->sender = fiber;
   fiber->unreceived = 1;
+  deadline = until(fiber, deadline);
   while (fiber->unreceived && !is_gone(fiber) && fiber->world->now < deadline) wait_until(fiber, -1, 0, deadline);
   if (!fiber->unreceived) return LSC_OK;
   message->sender = NULL;
@@ -175,6 +181,7 @@ static lsc_status receive(struct fiber *fiber, struct message **at, struct lsc_b
 
 static lsc_status sim_recv(struct lsc_coll *coll, int from, int tag, struct lsc_buffer *out, int64_t deadline) {
   struct fiber *fiber = coll->ctx;
+  deadline = until(fiber, deadline);
   for (;;) {
     struct message **at;
     if (is_gone(fiber)) return LSC_TIMEOUT;
@@ -211,7 +218,7 @@ static void enter(unsigned high, unsigned low) {
 static void create(struct world *world, int rank) {
   struct fiber *fiber = &world->fiber[rank];
   uintptr_t address = (uintptr_t)fiber;
-  fiber->coll = (struct lsc_coll){rank, world->size, fiber, sim_send, sim_recv, sim_now, 0};
+  fiber->coll = (struct lsc_coll){rank, world->size, fiber, sim_send, sim_recv, sim_now, 0, 0};
   fiber->world = world;
   if (world->options.rank) fiber->lot = world->options.rank[rank];
   fiber->dead = fiber->lot.dead;

@@ -19,6 +19,7 @@ struct sim_rank {
   int64_t dies_at;       /* 0: never */
   uint64_t dies_after;   /* dies when it has sent that many messages; 0: never */
   int mute;              /* nothing that it sends arrives */
+  int64_t hurries;       /* when all its waits end that are not firm; 0: never */
 };
 
 struct sim_stats {

@@ -87,11 +87,40 @@ START_TEST(test_sweep_of_deaths) {
 }
 END_TEST
 
+/* Each rank is interrupted at each moment, and at those of the others' arrival. */
+START_TEST(test_sweep_of_interrupts) {
+  struct agreement a = prepare(3);
+  struct tally tally = {0};
+  for (int number = 0; number < MOMENTS * MOMENTS * MOMENTS; number += 3) {
+    for (int turn = 0; turn < 3 * MOMENTS * WAYS; turn++) {
+      char what[100];
+      int hurried = turn % 3, w = turn / 3 % WAYS;
+      arrive(&a, number);
+      a.lot[hurried].hurries = moments[turn / 3 / WAYS] + 1;
+      snprintf(what, sizeof what, "arrivals %d, way %d, rank %d hurries at %lld", number, w, hurried,
+               (long long)a.lot[hurried].hurries);
+      run_with(&a, ways[w]);
+      check_invariant(&a, what);
+      int64_t left = a.left[hurried], came = a.lot[hurried].arrives;
+      int64_t from = came > a.lot[hurried].hurries ? came : a.lot[hurried].hurries;
+      ck_assert_msg(left <= from + 4 * GRACE, "%s: it stayed until %lld", what, (long long)left);
+      if (a.verdict[0].status == LSC_OK) tally.went++;
+      else tally.apart++;
+      a.lot[hurried].hurries = 0;
+    }
+  }
+  ck_assert_int_gt(tally.went, 0);
+  ck_assert_int_gt(tally.apart, 0);
+  release(&a);
+}
+END_TEST
+
 int main(void) {
   TCase *tcase = tcase_create("verdict_sweep");
   tcase_set_timeout(tcase, 240);
   tcase_add_loop_test(tcase, test_sweep_of_arrivals, 1, 6);
   tcase_add_test(tcase, test_sweep_with_a_failure);
   tcase_add_test(tcase, test_sweep_of_deaths);
+  tcase_add_test(tcase, test_sweep_of_interrupts);
   return unit_run("verdict_sweep", tcase);
 }
