@@ -70,11 +70,12 @@ static lsc_status correct(struct lsc_snapshot *s, struct lsc_session_state *stat
 
 static void tell_count(const struct lsc_snapshot_watch *watch, const struct lsc_snapshot *s) {
   size_t rows = 0;
-  for (size_t i = 0; watch && i < s->streams->count; i++) {
+  if (!watch) return;
+  for (size_t i = 0; i < s->streams->count; i++) {
     const struct lsc_stream *stream = &s->streams->stream[i];
     rows += lsc_stream_rows(stream) - lsc_stream_open_count(stream);
   }
-  if (watch) watch->counted(watch->ctx, s, rows);
+  watch->counted(watch->ctx, s, rows);
 }
 
 static lsc_status fill(struct lsc_snapshot *s, struct lsc_session_state *state, const struct lsc_comparison *comparison,

@@ -123,44 +123,34 @@ static lsc_status encode_head(lsc_type type, uint64_t length, struct lsc_buffer 
   return status ? status : lsc_buffer_append(out, &length, sizeof length);
 }
 
-static lsc_status encode_texts(const struct lsc_column *from, size_t first, size_t count, struct lsc_buffer *out) {
+static lsc_status encode_texts(const struct lsc_column *from, size_t rows, struct lsc_buffer *out) {
   const uint64_t *offset = (const uint64_t *)(const void *)from->data.data;
-  uint64_t begin = count ? offset[first] : 0, end = count ? offset[first + count] : 0;
-  lsc_status status = encode_head(LSC_STR, end - begin, out);
-  for (size_t i = 1; !status && i <= count; i++) {
-    uint64_t moved = offset[first + i] - begin;
-    status = lsc_buffer_append(out, &moved, sizeof moved);
-  }
-  return status ? status : lsc_buffer_append(out, count ? from->text.data + begin : NULL, (size_t)(end - begin));
+  lsc_status status = encode_head(LSC_STR, from->text.size, out);
+  if (!status && rows) status = lsc_buffer_append(out, offset + 1, rows * sizeof *offset);
+  return status ? status : lsc_buffer_append(out, from->text.data, from->text.size);
 }
 
-static lsc_status encode_column(const struct lsc_table *table, int column, size_t first, size_t count,
-                                struct lsc_buffer *out) {
+static lsc_status encode_column(const struct lsc_table *table, int column, struct lsc_buffer *out) {
   const struct lsc_column *from = &table->column[column];
   lsc_type type = table->desc->column[column].type;
-  size_t width = lsc_type_size(type);
   if (values_in(table, column) != table->rows) {
     return lsc_fail(LSC_INVALID, "column %s of %s has %zu values in %zu rows", table->desc->column[column].name,
                     table->desc->group, values_in(table, column), table->rows);
   }
-  if (type == LSC_STR) return encode_texts(from, first, count, out);
+  if (type == LSC_STR) return encode_texts(from, table->rows, out);
   lsc_status status = encode_head(type, 0, out);
-  return status ? status : lsc_buffer_append(out, count ? from->data.data + first * width : NULL, count * width);
-}
-
-lsc_status lsc_table_encode_rows(const struct lsc_table *table, size_t first, size_t count, struct lsc_buffer *out) {
-  uint32_t columns = (uint32_t)table->desc->columns;
-  uint64_t rows = count;
-  size_t before = out->size;
-  lsc_status status = lsc_buffer_append(out, &columns, sizeof columns);
-  if (!status) status = lsc_buffer_append(out, &rows, sizeof rows);
-  for (int c = 0; !status && c < table->desc->columns; c++) status = encode_column(table, c, first, count, out);
-  if (status) out->size = before;
-  return status;
+  return status ? status : lsc_buffer_append(out, from->data.data, table->rows * lsc_type_size(type));
 }
 
 lsc_status lsc_table_encode(const struct lsc_table *table, struct lsc_buffer *out) {
-  return lsc_table_encode_rows(table, 0, table->rows, out);
+  uint32_t columns = (uint32_t)table->desc->columns;
+  uint64_t rows = table->rows;
+  size_t before = out->size;
+  lsc_status status = lsc_buffer_append(out, &columns, sizeof columns);
+  if (!status) status = lsc_buffer_append(out, &rows, sizeof rows);
+  for (int c = 0; !status && c < table->desc->columns; c++) status = encode_column(table, c, out);
+  if (status) out->size = before;
+  return status;
 }
 
 /* Appends `rows` ends of texts of `length` bytes altogether, moved behind the texts that are there. */

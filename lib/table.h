@@ -78,10 +78,8 @@ void lsc_table_clear(struct lsc_table *table);
 /* Bytes of the texts of all columns. */
 uint64_t lsc_table_text_bytes(const struct lsc_table *table);
 
-/* Rows of a complete table for the wire, all or count of them from `first` on, and such rows appended to another of the
- * same kind. */
+/* The rows of a complete table for the wire, and such rows appended to another of the same kind. */
 lsc_status lsc_table_encode(const struct lsc_table *table, struct lsc_buffer *out);
-lsc_status lsc_table_encode_rows(const struct lsc_table *table, size_t first, size_t count, struct lsc_buffer *out);
 lsc_status lsc_table_decode_append(struct lsc_table *table, struct lsc_reader *in);
 
 lsc_column_view lsc_table_view(const struct lsc_table *table, int column);

@@ -50,6 +50,7 @@ void lsc_roll_begin(struct lsc_roll *roll) {
   roll->is_broken = !roll->path || !roll->path[0] || roll->size < 2;
   if (!roll->opened) roll->opened = now;
   roll->next_look = now + FIRST_LOOK;
+  roll->outer = current;
   current = roll;
 }
 
@@ -187,7 +188,7 @@ int lsc_roll_speaks(struct lsc_roll *roll) {
 }
 
 void lsc_roll_end(struct lsc_roll *roll) {
-  if (current == roll) current = NULL;
+  if (current == roll) current = roll->outer;
   if (roll->entered) lsc_roll_folder_leave(&roll->folder, oldest_entry(roll));
   free(roll->folder.path);
   roll->folder.path = NULL;

@@ -52,6 +52,7 @@ struct lsc_roll {
   int64_t entered; /* by the file server's clock; 0: not yet */
   int is_broken;   /* there can be no roll */
   struct lsc_roll_folder folder;
+  struct lsc_roll *outer; /* of the collect in whose `interrupted` this one is made */
 };
 
 /* The roll of what the calling thread waits for from now on, until lsc_roll_end. No file is touched. */

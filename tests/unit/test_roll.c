@@ -227,7 +227,21 @@ START_TEST(a_folder_that_is_gone_is_made_again) {
 }
 END_TEST
 
+/* As where a signal's handler collects another session. */
+START_TEST(one_within_another) {
+  enter_folder();
+  struct lsc_roll outer, inner;
+  begin(&outer, 1, 3);
+  begin(&inner, 1, 3);
+  lsc_roll_end(&inner);
+  wait_in(&outer, 2000);
+  ck_assert_int_eq(is_there(waiting), 1);
+  lsc_roll_end(&outer);
+  leave_folder(0);
+}
+END_TEST
+
 UNIT_MAIN("roll", who_waits_shortly_makes_nothing, who_sees_others_wait_enters, the_first_finds_out_for_all,
           who_comes_at_the_last_moment_counts, the_step_is_named, everybody_is_there, what_is_old_does_not_count,
           an_entry_is_touched_while_its_rank_waits, files_of_ranks_count, a_verdict_stays,
-          nobody_writes_down_who_is_missing, a_folder_that_is_gone_is_made_again)
+          nobody_writes_down_who_is_missing, a_folder_that_is_gone_is_made_again, one_within_another)
